@@ -56,16 +56,13 @@ class LocalCanary:
         )
 
     def _run(self) -> None:
-        is_first = True
-        while is_first or not self._stopping.wait(self._until_next_slot_s()):
-            is_first = False
+        interval_s = self._interval_ms / 1_000
+        while True:
             at_ms = now_ms()
-            sent = self._canary.send_slot(
-                slot_at(at_ms, interval_ms=self._interval_ms), now_ms=at_ms
-            )
+            slot_ms = slot_at(at_ms, interval_ms=self._interval_ms)
+            sent = self._canary.send_slot(slot_ms, now_ms=at_ms)
             self._accepted += sent.accepted
             for message, problem in sent.problems.items():
                 _log.warning("canary, %s: not accepted: %s", message.route, problem)
-
-    def _until_next_slot_s(self) -> float:
-        return self._interval_ms / 1_000 - time.time() % (self._interval_ms / 1_000)
+            if self._stopping.wait(interval_s - time.time() % interval_s):
+                return

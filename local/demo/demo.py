@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -104,8 +104,8 @@ class DemoResult:
     others_before: Delays | None
     others_during: Delays | None
     canaries: int
-    report: Path | None = None
-    standing: StandingLedger | None = None
+    report: Path | None
+    standing: StandingLedger | None
 
 
 def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
@@ -130,19 +130,8 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
         platform.registry.register_all(history.result())
         with announced(endpoints, settings.data):
             result = _Demonstration(platform, settings, events, began_s=began_s).run()
-            operators = OperatorsPlatform.on_laptop(endpoints, settings.data)
-            result = replace(result, report=_report(operators, settings, result))
-            standing = standing_that_covers(result.ledger, operators, limits=_LAKE_LIMITS)
     settings.ledger_path.write_bytes(result.ledger.to_json())
-    return replace(result, standing=standing)
-
-
-def _report(
-    operators: OperatorsPlatform, settings: DemoSettings, result: DemoResult
-) -> Path | None:
-    ledger = result.ledger  # of the canary's messages no report knows
-    messages = ledger.accepted - ledger.duplicate + ledger.unanswered - result.canaries
-    return report_written(operators, settings.report_path, messages=messages, limits=_LAKE_LIMITS)
+    return result
 
 
 class _Demonstration:
@@ -191,6 +180,8 @@ class _Demonstration:
                 receipts, self._evidence, partial(lake_of, platform), limits=_LAKE_LIMITS
             ),
         )
+        # Of the canary's messages no report knows.
+        reported = ledger.accepted - ledger.duplicate + ledger.unanswered - len(canaries)
         return DemoResult(
             ledger=ledger,
             surprises=(*first.surprises(), *rest.surprises()),
@@ -198,6 +189,10 @@ class _Demonstration:
             others_before=self._delays.between(rest.began_ms, runaway.began_ms),
             others_during=self._delays.between(runaway.began_ms, runaway.free_until_ms),
             canaries=len(canaries),
+            report=report_written(
+                platform, self._settings.report_path, messages=reported, limits=_LAKE_LIMITS
+            ),
+            standing=standing_that_covers(ledger, platform, limits=_LAKE_LIMITS),
         )
 
     def _run_first(self, source: TalliedSource) -> FleetRun:

@@ -57,8 +57,7 @@ class Authorizer:
 
     async def _result(self, event: Event) -> AuthorizerResult:
         try:
-            asked = authorizer_event(event)
-            returned = await self._functions.called(self._handler, asked, name="authorizer")
+            returned = await self._functions.called(self._handler, authorizer_event(event))
             return AuthorizerResult.of(returned)
         except Exception as problem:  # the edge to the function
             if str(problem) == "Unauthorized":
@@ -142,7 +141,7 @@ class Gateway:
         _check_size(event)
         request_id = event["requestContext"]["requestId"]
         try:
-            returned = await self._functions.called(self._behind[function], event, name=function)
+            returned = await self._functions.called(self._behind[function], event)
             return answer_from(returned, request_id=request_id)
         except TimeoutError:
             raise refused(ProblemTag.TRY_LATER, "the function did not answer in time") from None

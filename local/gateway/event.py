@@ -2,7 +2,6 @@
 
 import base64
 import re
-import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -62,35 +61,19 @@ class BadAnswerError(Exception):
 
 
 def proxy_event(request: Request, match: Match, body: bytes) -> Event:
-    """Write a request as an event; all bodies are binary, as ``*/*`` makes them."""
-    path = raw_path(request)
+    """Write what a function may ask of a request; all bodies are binary, as ``*/*`` makes them."""
     multi_headers = _multi(request.headers.items())
     multi_query = _multi(request.query_params.multi_items())
     return {
         "resource": match.resource.path,
-        "path": path,
+        "path": raw_path(request),
         "httpMethod": request.method,
         "headers": _last(multi_headers),
         "multiValueHeaders": multi_headers,
         "queryStringParameters": _last(multi_query) or None,
         "multiValueQueryStringParameters": multi_query or None,
         "pathParameters": match.parameters or None,
-        "stageVariables": None,
-        "requestContext": {
-            "accountId": "000000000000",
-            "apiId": "local",
-            "stage": STAGE,
-            "httpMethod": request.method,
-            "path": path,
-            "resourcePath": match.resource.path,
-            "protocol": "HTTP/1.1",
-            "requestId": str(uuid.uuid4()),
-            "requestTimeEpoch": time.time_ns() // 1_000_000,
-            "identity": {
-                "sourceIp": request.client.host if request.client else "",
-                "userAgent": request.headers.get("user-agent"),
-            },
-        },
+        "requestContext": {"requestId": str(uuid.uuid4()), "stage": STAGE},
         "body": base64.b64encode(body).decode() if body else None,
         "isBase64Encoded": bool(body),
     }

@@ -6,7 +6,6 @@ import sys
 import threading
 import time
 import traceback
-import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
@@ -27,19 +26,9 @@ type Handler = Callable[[Event, object], object]
 
 
 class LambdaContext:
-    """What a handler may ask of Lambda."""
+    """What our handlers ask of Lambda."""
 
-    function_version = "$LATEST"
-    log_stream_name = "local"
-    memory_limit_in_mb = 512
-
-    def __init__(self, function_name: str, *, timeout_s: float) -> None:
-        self.function_name = function_name
-        self.log_group_name = f"/aws/lambda/{function_name}"
-        self.invoked_function_arn = (
-            f"arn:aws:lambda:eu-central-1:000000000000:function:{function_name}"
-        )
-        self.aws_request_id = str(uuid.uuid4())
+    def __init__(self, *, timeout_s: float) -> None:
         self._deadline_s = time.monotonic() + timeout_s
 
     def get_remaining_time_in_millis(self) -> int:
@@ -53,15 +42,14 @@ class Functions:
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="lambda")
         self._timeout_s = timeout_s
 
-    async def called(self, handler: Handler, event: Event, *, name: str) -> object:
+    async def called(self, handler: Handler, event: Event) -> object:
         """Call a handler and wait for what it returns.
 
         Raises:
             TimeoutError: It did not return in time.
             Exception: Whatever the handler raises.
         """
-        context = LambdaContext(name, timeout_s=self._timeout_s)
-        loop = asyncio.get_running_loop()
+        context, loop = LambdaContext(timeout_s=self._timeout_s), asyncio.get_running_loop()
         returned = loop.run_in_executor(self._executor, handler, event, context)
         return await asyncio.wait_for(returned, self._timeout_s)
 
@@ -85,7 +73,7 @@ class _EventSource(threading.Thread):
     def _called(self, event: Event) -> object:
         """Call the function; raises whatever it raises, which is printed."""
         try:
-            return self._function(event, LambdaContext(self.name, timeout_s=_TIMEOUT_S))
+            return self._function(event, LambdaContext(timeout_s=_TIMEOUT_S))
         except Exception:
             traceback.print_exc(file=sys.stderr)
             raise
