@@ -25,15 +25,7 @@ from local.servers.gateway_process import GATEWAY, LocalGateway
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws, ensure_upload_queue
 from local.servers.processes import ServerProcess
-from local.spark.jobs import (
-    ALL_JOBS,
-    JOBS_WITHOUT_LAKE,
-    SLOW_PARSE_MS_MAX,
-    JobSettings,
-    LocalJobs,
-    LocalLake,
-    with_slow_limit,
-)
+from local.spark.jobs import SLOW_PARSE_MS_MAX, JobSettings, LocalJobs, LocalLake, jobs_of
 from operations.endpoints import (
     FLOWS_BUCKET,
     FLOWS_MAX_AGE_S,
@@ -236,9 +228,8 @@ class Platform:
             accepted_log=self.gateway.log_path,
             environment={**self.aws.client_environment, **self.settings.jobs_environment},
             fast_trigger=self.settings.fast_trigger,
-            jobs=with_slow_limit(
-                ALL_JOBS if self.settings.has_lake else JOBS_WITHOUT_LAKE,
-                self.settings.slow_parse_ms_max,
+            jobs=jobs_of(
+                has_lake=self.settings.has_lake, slow_parse_ms_max=self.settings.slow_parse_ms_max
             ),
         )
 

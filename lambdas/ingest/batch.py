@@ -24,12 +24,8 @@ class Batch:
     document: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What became of one entry, and how large the message in it was (0 if there was none)."""
-
-    result: Receipt | FleetlaneError
-    body_bytes: int
+type Outcome = tuple[Receipt | FleetlaneError, int]
+"""What became of one entry, and how large the message in it was (0 if there was none)."""
 
 
 def land_batch(batch: Batch, intake: Intake, devices: CachedBoundDevices) -> list[Outcome]:
@@ -49,9 +45,7 @@ def land_batch(batch: Batch, intake: Intake, devices: CachedBoundDevices) -> lis
     inbound = [one for one in admitted if isinstance(one, InboundMessage)]
     landed = iter(intake.land_all(inbound, until_s=until_s))
     return [
-        Outcome(result=next(landed), body_bytes=len(one.body))
-        if isinstance(one, InboundMessage)
-        else Outcome(result=one, body_bytes=0)
+        (next(landed), len(one.body)) if isinstance(one, InboundMessage) else (one, 0)
         for one in admitted
     ]
 

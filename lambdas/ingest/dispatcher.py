@@ -99,11 +99,11 @@ class Dispatcher:
     def _landed_batch(self, event: Mapping[str, Any]) -> Answer:
         batch = batch_from(event, arrival_millis=self._now_ms())
         outcomes = land_batch(batch, self._intake, self._devices)
-        results = [one.result for one in outcomes]
         answers = [
-            one if isinstance(one, Receipt) else problem_of(one, self._jitter) for one in results
+            one if isinstance(one, Receipt) else problem_of(one, self._jitter)
+            for one, _ in outcomes
         ]
-        sizes = [one.body_bytes for one in outcomes]
+        sizes = [size_bytes for _, size_bytes in outcomes]
         _count_batch(answers, body_bytes=sizes, arrival_millis=batch.arrival_millis)
         return batch_answer(answers)
 

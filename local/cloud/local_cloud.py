@@ -22,14 +22,7 @@ from local.flow_activation import deploy_example
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import CLOUD, LocalAws
 from local.servers.processes import ServerProcess
-from local.spark.jobs import (
-    ALL_JOBS,
-    JOBS_WITHOUT_LAKE,
-    DeployedCode,
-    JobSettings,
-    LocalJobs,
-    LocalLake,
-)
+from local.spark.jobs import DeployedCode, JobSettings, LocalJobs, LocalLake, jobs_of
 from operations.endpoints import LOCAL_STAGE, localstack_at
 from operations.flows.publisher import ActivationCall, FlowPublisher
 from operations.platform import deployed_resources
@@ -178,5 +171,5 @@ class LocalCloud:
             resources=self.resources,
             lake=self.lake,
             environment=self._aws.client_environment,
-            jobs=ALL_JOBS if self._has_lake else JOBS_WITHOUT_LAKE,
+            jobs=jobs_of(has_lake=self._has_lake),
         )

@@ -21,28 +21,24 @@ ANSWER_SECONDS = 60.0
 Condense = Callable[[str], "str | None"]  # a line of output -> what to show of it, if anything
 
 
-# A pattern in what a tool prints, what is missing, and the remedy. The first match wins: a tool
-# that found no Python also prints that it could not fetch one.
+# A pattern in what a tool prints, what is missing, and what to do before it is run again. The first
+# match wins: a tool that found no Python also prints that it could not fetch one.
 KNOWN_CAUSES = (
-    (
-        r"no space left on device",
-        "the disk is full",
-        "free about 4 GB and run the same command again",
-    ),
+    (r"no space left on device", "the disk is full", "free about 4 GB"),
     (
         r"lockfile .*needs to be updated",
         "uv.lock does not match the pyproject.toml files",
-        "run `uv lock` and run the same command again",
+        "run `uv lock`",
     ),
     (
         r"no interpreter found for|failed to (download|install) .*cpython|python-build-standalone",
         "Python 3.13 is missing and could not be downloaded",
-        "install it (any way that puts python3.13 on PATH) and run the same command again",
+        "install it (any way that puts python3.13 on PATH)",
     ),
     (
         r"no module named pip\b",
         "pip is missing for this python3",
-        "install it (on Debian and Ubuntu: apt install python3-pip) and run the same command again",
+        "install it (on Debian and Ubuntu: apt install python3-pip)",
     ),
     (
         r"dns error|name resolution|name or service not known|nodename nor servname|unknownhost"
@@ -50,7 +46,7 @@ KNOWN_CAUSES = (
         r"|network is unreachable|no route to host"
         r"|error sending request|failed to fetch|server access error|from versions: none",
         "a package registry could not be reached",
-        "check the network and run the same command again, which goes on where it stopped",
+        "check the network",
     ),
 )
 
@@ -118,7 +114,8 @@ def cause_of(output: str) -> CannotSetUpError | None:
     """The known cause that a failed tool's output points to, if any."""
     for pattern, missing, remedy in KNOWN_CAUSES:
         if re.search(pattern, output, re.IGNORECASE):
-            return CannotSetUpError(missing, remedy)
+            again = f"{remedy} and run the same command again, which goes on where it stopped"
+            return CannotSetUpError(missing, again)
     return None
 
 

@@ -22,16 +22,12 @@ _SCRATCH: Final = "scratch"
 _BUSY_MS: Final = 30_000
 """How long one query's commit waits for another's."""
 
-DRIVER_MEMORY: Final = "1536m"
 TASK_SLOTS: Final = 20
 """More than cores: lanes whose tasks are slow must not take the slots of the others. Attackers who
 keep the slow and the bulk lane busy hold ten of them, and a fast lane in real time one a partition,
 if each of the fifteen other queries has one besides."""
 
 WORKER_DAEMON: Final = "local.spark.worker_daemon"
-
-POLLING_DELAY: Final = "200ms"
-"""How often a query without a trigger interval polls Kafka: the fast lane, when it is idle."""
 
 QUICK_CHECKPOINTS: Final = {
     "spark.sql.streaming.checkpointFileManagerClass": (
@@ -43,49 +39,26 @@ QUICK_CHECKPOINTS: Final = {
 look for a symbolic link, is a process: twenty of them a batch. So there are four."""
 
 SLOW_PARSE_MS_MAX: Final = 1_200
-SLOW_TRIGGER_MS: Final = 1_000
-STANDARD_TRIGGER_MS: Final = 500
 
-WATCH_TRIGGER_MS: Final = 2_000
-WATCH_WINDOW_S: Final = 10
-WATCH_HOLD_S: Final = 10
-WATCH_SIGHTINGS_PER_BATCH_MAX: Final = 20
-WATCH_MAX: Final = {"messages": 6_000, "bytes": 256 << 20}
-"""As many as the gateway takes from one device."""
 
-DEDUPE_TRIGGER_MS: Final = 1_000
-LAKE_TRIGGER_MS: Final = 10_000
-ARCHIVE_TRIGGER_MS: Final = 15_000
-LEDGER_INTERVAL_S: Final = 15
-LAKE_LEASE_S: Final = 15
-"""How long the lake waits after its jobs were killed, for they might still be writing."""
-
-_SLOW_LIMIT: Final = f"--parse_ms_max {SLOW_PARSE_MS_MAX}"
-JOBS_WITHOUT_LAKE: Final = "; ".join(
-    (
+def jobs_of(*, has_lake: bool = True, slow_parse_ms_max: int = SLOW_PARSE_MS_MAX) -> str:
+    """All jobs, as ``glue_jobs/host.py`` takes them; the slow lane allows a message so long."""
+    lanes = (
         f"parse_lane --lane {Lane.FAST}",
-        f"parse_lane --lane {Lane.STANDARD} --trigger_ms {STANDARD_TRIGGER_MS}",
-        f"parse_lane --lane {Lane.BULK} --trigger_ms {SLOW_TRIGGER_MS}",
-        f"parse_lane --lane {Lane.SLOW} --trigger_ms {SLOW_TRIGGER_MS} {_SLOW_LIMIT}",
+        f"parse_lane --lane {Lane.STANDARD} --trigger_ms 500",
+        f"parse_lane --lane {Lane.BULK} --trigger_ms 1000",
+        f"parse_lane --lane {Lane.SLOW} --trigger_ms 1000 --parse_ms_max {slow_parse_ms_max}",
         "fleet_metadata",
         "fleet_watch",
-        f"deduplicate --dedupe_trigger_ms {DEDUPE_TRIGGER_MS} --dedupe_state_partitions 1",
+        "deduplicate --dedupe_trigger_ms 1000 --dedupe_state_partitions 1",
     )
-)
-ALL_JOBS: Final = "; ".join(
-    (
-        JOBS_WITHOUT_LAKE,
+    lake = (
         f"lake --tables {LakeTables.EVENTS}",
         f"lake --tables {LakeTables.FLEET}",
-        f"lake --tables {LakeTables.ARCHIVE} --lake_trigger_ms {ARCHIVE_TRIGGER_MS}",
-        f"standing_ledger --ledger_interval_s {LEDGER_INTERVAL_S}",
+        f"lake --tables {LakeTables.ARCHIVE} --lake_trigger_ms 15000",
+        "standing_ledger --ledger_interval_s 15",
     )
-)
-
-
-def with_slow_limit(jobs: str, parse_ms_max: int) -> str:
-    """Let the slow lane allow a message so long."""
-    return jobs.replace(_SLOW_LIMIT, f"--parse_ms_max {parse_ms_max}")
+    return "; ".join((*lanes, *lake) if has_lake else lanes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +97,7 @@ class JobSettings:
     spool_bucket: str | None = None
     accepted_log: Path | None = None
     fast_trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES
-    jobs: str = ALL_JOBS
+    jobs: str = jobs_of()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +151,8 @@ def spark_submit(
         "spark.log.level": "WARN",
         **QUICK_CHECKPOINTS,
         "spark.sql.shuffle.partitions": "2",
-        "spark.sql.streaming.pollingDelay": POLLING_DELAY,
+        # How often a query without a trigger interval polls Kafka: the fast lane, when it is idle.
+        "spark.sql.streaming.pollingDelay": "200ms",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": " ".join(java_options),
@@ -189,7 +163,7 @@ def spark_submit(
     master = f"local[{task_slots},4]"  # four tries of a task, as on a cluster
     command = str(spark_home() / "bin" / "spark-submit")
     return [
-        command, "--master", master, "--driver-memory", DRIVER_MEMORY, "--jars", jars, *options
+        command, "--master", master, "--driver-memory", "1536m", "--jars", jars, *options
     ]  # fmt: skip
 
 
@@ -221,16 +195,17 @@ def host_argv(settings: JobSettings) -> list[str]:
         "trigger": settings.fast_trigger,  # no other lane takes it
         "overrides_bucket": resources.overrides_bucket,
         "registry_table": resources.devices_table,
-        "watch_sightings_per_batch_max": WATCH_SIGHTINGS_PER_BATCH_MAX,
-        "watch_trigger_ms": WATCH_TRIGGER_MS,
-        "watch_window_s": WATCH_WINDOW_S,
-        "watch_hold_s": WATCH_HOLD_S,
-        **{f"watch_{unit}_per_minute_max": most for unit, most in WATCH_MAX.items()},
+        "watch_sightings_per_batch_max": 20,
+        "watch_trigger_ms": 2_000,
+        "watch_window_s": 10,
+        "watch_hold_s": 10,
+        "watch_messages_per_minute_max": 6_000,  # as many as the gateway takes from one device
+        "watch_bytes_per_minute_max": 256 << 20,
         "lake_bucket": resources.lake_bucket,
         "lake_warehouse": settings.lake.warehouse,
         "lake_catalog_uri": settings.lake.jdbc_uri,
-        "lake_trigger_ms": LAKE_TRIGGER_MS,
-        "lake_lease_s": LAKE_LEASE_S,
+        "lake_trigger_ms": 10_000,
+        "lake_lease_s": 15,  # so long it waits for jobs that were killed, and might still write
         "spool_bucket": settings.spool_bucket,
         "accepted_log": settings.accepted_log,
     }

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from fleetlane.cli.commands.platform.up import addresses, commands_to_try, slow_lane_line
 from fleetlane.events.flows.flow import EventTimeRule, Flow, IdentityRule, ParserRule, TimeUnit
-from local.spark.jobs import ALL_JOBS, JOBS_WITHOUT_LAKE, with_slow_limit
+from local.spark.jobs import jobs_of
 from operations.endpoints import Endpoints
 
 NOW_MILLIS = 1_793_714_709_123
@@ -74,9 +74,10 @@ def test_the_commands_name_a_data_folder_that_is_not_the_usual_one() -> None:
     assert all(command.endswith("--data 'else where'") for command in commands)
 
 
-@pytest.mark.parametrize("jobs", [ALL_JOBS, JOBS_WITHOUT_LAKE])
-def test_the_slow_lane_allows_what_was_asked_for_and_no_other_lane_does(jobs: str) -> None:
-    lanes = [one for one in with_slow_limit(jobs, 60_000).split("; ") if "parse_lane" in one]
+@pytest.mark.parametrize("has_lake", [True, False])
+def test_the_slow_lane_allows_what_was_asked_for_and_no_other_lane_does(*, has_lake: bool) -> None:
+    jobs = jobs_of(has_lake=has_lake, slow_parse_ms_max=60_000).split("; ")
+    lanes = [one for one in jobs if "parse_lane" in one]
 
     assert [one for one in lanes if "parse_ms_max" in one] == [
         "parse_lane --lane slow --trigger_ms 1000 --parse_ms_max 60000"
