@@ -40,6 +40,7 @@ _PARKED: Final = {
 }
 _PARSER: Final = {
     "new": "parser.new:new",
+    "dev": "parser.dev:dev",
     "try": "parser.try_message:try_message",
     "test": "parser.check:check",
     "bench": "parser.bench:bench",

@@ -68,7 +68,9 @@ class ParserProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and self._process is not None:  # nobody reads what it would answer
+            self._process.kill()
         self._end()
 
     def outcome(self, body: bytes) -> Outcome:
@@ -128,6 +130,7 @@ class ParserProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=environment_with(self._variables),
+                process_group=0,  # a terminal's Ctrl-C is for this process, which ends that one
             )
             questions, _ = _pipes_of(self._process)
             questions.write(msgspec.json.encode(self.subject) + b"\n")

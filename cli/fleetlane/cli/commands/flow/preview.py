@@ -47,7 +47,7 @@ def preview_lines(
         old, new = before.get(stream), after.get(stream)
         lines.append(f"{stream} {_change(old, new)}")
         if new is not None and problem is None:
-            lines[-1] += f"; {_compared(old, new, messages.of_stream[stream], locate)}"
+            lines[-1] += f"; {compared(old, new, messages.of_stream[stream], locate)}"
     if len(lines) == 1:
         yield f"1 flow changes: {lines[0]}"
     else:
@@ -84,11 +84,18 @@ def _versions(old: Flow, new: Flow) -> str:
     return f"{_uses(old)} -> {_uses(new)}"
 
 
-def _compared(old: Flow | None, new: Flow, records: Sequence[Record], locate: Locate) -> str:
+def compared(
+    old: Flow | None,
+    new: Flow,
+    records: Sequence[Record],
+    locate: Locate,
+    locate_new: Locate | None = None,
+) -> str:
     """What becomes of messages, by their parsers of both versions, each in its own process."""
     messages = list(_readable(records))
     try:
-        outcomes = [_outcomes(flow, messages, locate) for flow in (old, new)]
+        sides = ((old, locate), (new, locate_new or locate))
+        outcomes = [_outcomes(flow, messages, where) for flow, where in sides]
     except FleetlaneError as problem:
         return f"not compared with real messages: {problem}"
     pairs = zip(*outcomes, strict=True)

@@ -130,13 +130,13 @@ def _checked(folder: Path, platform: Platform, *, only: bool, shows: bool) -> Fl
             owners = {flow.owner for flow in flows.values()}
             kept = {} if only else {s: f for s, f in before.items() if f.owner not in owners}
             with counted("comparing with real messages"):
-                after, newest = kept | dict(flows), _newest(platform)
+                after, newest = kept | dict(flows), newest_of(platform)
                 lines = list(preview_lines(before, after, parsers.location, newest))
             typer.echo("\n".join(lines))
     return flows
 
 
-def _newest(platform: Platform) -> Callable[[Collection[str]], NewestMessages]:
+def newest_of(platform: Platform) -> Callable[[Collection[str]], NewestMessages]:
     def read(streams: Collection[str]) -> NewestMessages:
         resources = platform.resources
         servers, security = resources.kafka_bootstrap_servers, resources.kafka_security

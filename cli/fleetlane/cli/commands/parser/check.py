@@ -9,7 +9,7 @@ from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.parser_results import enforcement
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.parsers.testkit.checking import checks
+from fleetlane.parsers.testkit.checking import EXAMPLES, checks
 from fleetlane.parsers.testkit.sites import project_at
 from fleetlane.parsers.testkit.trials import kept
 
@@ -24,18 +24,22 @@ class ChecksFailedError(FleetlaneError):
         return f"{number_of(self.failed, 'check')} failed"
 
 
+FolderArgument = Annotated[
+    Path,
+    typer.Argument(metavar="FOLDER", file_okay=False, exists=True, help="The parser's folder."),
+]
+ExamplesOption = Annotated[
+    int, typer.Option(min=1, max=1_000_000, help="How many arbitrary messages to try.")
+]
+
+
 def check(
-    folder: Annotated[
-        Path,
-        typer.Argument(metavar="FOLDER", file_okay=False, exists=True, help="The parser's folder."),
-    ] = Path(),
+    folder: FolderArgument = Path(),
     *,
     update: Annotated[
         bool, typer.Option("--update", help="Make the samples' present events the expected ones.")
     ] = False,
-    examples: Annotated[
-        int, typer.Option(min=1, max=1_000_000, help="How many arbitrary messages to try.")
-    ] = 200,
+    examples: ExamplesOption = EXAMPLES,
 ) -> None:
     """Check a folder's parsers: samples, fuzzing, determinism and limits.
 
