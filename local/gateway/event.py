@@ -3,7 +3,7 @@
 import base64
 import re
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -62,15 +62,16 @@ class BadAnswerError(Exception):
 
 def proxy_event(request: Request, match: Match, body: bytes) -> Event:
     """Write what a function may ask of a request; all bodies are binary, as ``*/*`` makes them."""
-    multi_headers = _multi(request.headers.items())
-    multi_query = _multi(request.query_params.multi_items())
+    headers, query = request.headers, request.query_params
+    multi_headers = {name: headers.getlist(name) for name in headers}
+    multi_query = {name: query.getlist(name) for name in query}
     return {
         "resource": match.resource.path,
         "path": raw_path(request),
         "httpMethod": request.method,
-        "headers": _last(multi_headers),
+        "headers": {name: values[-1] for name, values in multi_headers.items()},
         "multiValueHeaders": multi_headers,
-        "queryStringParameters": _last(multi_query) or None,
+        "queryStringParameters": dict(query) or None,
         "multiValueQueryStringParameters": multi_query or None,
         "pathParameters": match.parameters or None,
         "requestContext": {"requestId": str(uuid.uuid4()), "stage": STAGE},
@@ -115,14 +116,3 @@ def raw_path(request: Request) -> str:
     """The path as sent, not decoded."""
     sent: bytes | None = request.scope.get("raw_path")
     return request.url.path if sent is None else sent.decode("latin-1")
-
-
-def _multi(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    multi: dict[str, list[str]] = {}
-    for name, value in pairs:
-        multi.setdefault(name, []).append(value)
-    return multi
-
-
-def _last(multi: Mapping[str, list[str]]) -> dict[str, str]:
-    return {name: values[-1] for name, values in multi.items()}

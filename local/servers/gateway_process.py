@@ -34,13 +34,10 @@ class LocalGateway(ServerProcess):
     ) -> None:
         port = remembered_port(folder / "port.json")
         self.url = f"http://127.0.0.1:{port}"
+        options = ["--port", str(port), "--upload-queue", upload_queue_url]
         super().__init__(
             "Gateway",
-            [
-                *(sys.executable, "-m", module),
-                *("--port", str(port)),
-                *("--upload-queue", upload_queue_url),
-            ],
+            [sys.executable, "-m", module, *options],
             log_path=folder / "gateway.log",
             env={**environment, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
             cwd=ROOT,

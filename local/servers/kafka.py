@@ -110,18 +110,17 @@ class KafkaBroker(ServerProcess):
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         # One word: an id may begin with a dash.
         arguments = ("format", f"--cluster-id={cluster_id}", "-c", str(self._properties))
-        result = subprocess.run(  # noqa: S603 - our own command, never a shell
-            self._java("kafka.tools.StorageTool", *arguments),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
-            timeout=_FORMAT_TIMEOUT_S,
-        )
-        self.log_path.write_bytes(result.stdout)
-        if result.returncode != 0:
-            code, log_tail = result.returncode, self.log_tail()
-            raise ServerDiedError("Kafka's format", code, self.log_path, log_tail)
+        with self.log_path.open("wb") as log:
+            code = subprocess.run(  # noqa: S603 - our own command, never a shell
+                self._java("kafka.tools.StorageTool", *arguments),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                check=False,
+                timeout=_FORMAT_TIMEOUT_S,
+            ).returncode
+        if code != 0:
+            raise ServerDiedError("Kafka's format", code, self.log_path, self.log_tail())
         formatted.write_text(f"{cluster_id}\n")
 
 

@@ -3,7 +3,6 @@
 import json
 import threading
 import uuid
-from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from queue import Empty, SimpleQueue
@@ -83,22 +82,6 @@ class _AnswerHandler(BaseHTTPRequestHandler):
 def _asked(request: ResourceRequest, kind: str, *, old: _Model | None = None) -> ProgressEvent:
     model = dict(request.desired_state)
     known_id = (old or {}).get("PhysicalResourceId") or model.pop("PhysicalResourceId", None)
-    event = _event(request, kind, model, known_id)
-    if old is not None:
-        event["OldResourceProperties"] = _texts(old)
-    answer = _exchanged(request, event)
-    if answer.get("Status") != "SUCCESS":
-        message = answer.get("Reason", "its function gave no reason")
-        return ProgressEvent(OperationStatus.FAILED, resource_model=model, message=message)
-    model |= answer.get("Data") or {}
-    model["PhysicalResourceId"] = answer.get("PhysicalResourceId") or known_id
-    remains = {} if kind == "Delete" else model
-    return ProgressEvent(OperationStatus.SUCCESS, resource_model=remains)
-
-
-def _event(
-    request: ResourceRequest, kind: str, model: Mapping[str, Any], known_id: str | None
-) -> _Model:
     event = {
         "RequestType": kind,
         "RequestId": str(uuid.uuid4()),
@@ -107,8 +90,17 @@ def _event(
         "ResourceType": request.resource_type,
         "ServiceToken": model["ServiceToken"],
         "ResourceProperties": _texts(model),
+        **({} if known_id is None else {"PhysicalResourceId": known_id}),
+        **({} if old is None else {"OldResourceProperties": _texts(old)}),
     }
-    return event if known_id is None else event | {"PhysicalResourceId": known_id}
+    answer = _exchanged(request, event)
+    if answer.get("Status") != "SUCCESS":
+        message = answer.get("Reason", "its function gave no reason")
+        return ProgressEvent(OperationStatus.FAILED, resource_model=model, message=message)
+    model |= answer.get("Data") or {}
+    model["PhysicalResourceId"] = answer.get("PhysicalResourceId") or known_id
+    remains = {} if kind == "Delete" else model
+    return ProgressEvent(OperationStatus.SUCCESS, resource_model=remains)
 
 
 def _exchanged(request: ResourceRequest, event: _Model) -> _Model:
