@@ -157,7 +157,7 @@ def test_an_author_sees_a_change_before_it_goes_out(visit: Visit) -> None:
 
 
 def test_an_author_compares_real_messages(visit: Visit) -> None:
-    assert "2 messages: 2 same\n" in visit.author["Real messages"]
+    assert "2 messages: 2 same; both refuse 1\n" in visit.author["Real messages"]
 
 
 def test_an_author_tries_a_parked_message_again(visit: Visit) -> None:
