@@ -37,6 +37,14 @@ def test_the_stream_to_try_is_one_that_takes_json() -> None:
     assert send.endswith("| ./fleetlane send weather - --device my-device")
 
 
+def test_the_canarys_streams_are_left_to_the_canary() -> None:
+    canary = replace(JSON, stream="canary-slow")
+
+    commands = commands_to_try([canary, JSON], None, now_millis=NOW_MILLIS)
+
+    assert not any("canary" in command for command in commands)
+
+
 @pytest.mark.parametrize(
     ("unit", "when"),
     [

@@ -16,6 +16,7 @@ from fleetlane.cli.options.stage import DataOption, data_folder
 from fleetlane.cli.output.record_text import fields_of
 from fleetlane.cli.output.waiting import StepsShown
 from fleetlane.events.canary import INTERVAL_MS
+from fleetlane.events.canary import STREAMS as CANARY_STREAMS
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import LaneTrigger
 from fleetlane.events.times import now_ms, rfc3339
@@ -107,7 +108,7 @@ def addresses(endpoints: Endpoints) -> str:
 def commands_to_try(flows: Iterable[Flow], data: Path | None, *, now_millis: int) -> list[str]:
     """Three commands for this platform: a stream that takes any JSON is the easiest to send to."""
     option = "" if data is None else f" --data {shlex.quote(str(data))}"
-    known = list(flows)
+    known = [flow for flow in flows if flow.stream not in CANARY_STREAMS]
     flow = next((flow for flow in known if _takes_any_json(flow)), None)
     if flow is not None:
         stream, body = flow.stream, json.dumps(_reading(flow, now_millis))
