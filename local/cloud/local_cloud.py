@@ -2,7 +2,7 @@
 
 import zipfile
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Self
 from urllib.parse import urlsplit
@@ -95,10 +95,13 @@ class LocalCloud:
         on_step("artifacts for this machine; Kafka broker; LocalStack, and cdk bootstrap")
         platforms = Targets(functions=Platform.HOST, jobs=Platform.HOST)
         with ThreadPoolExecutor(3) as pool:
-            built = pool.submit(lambda: list(build(ROOT, ARTIFACTS, platforms)))
-            broker = pool.submit(self._start_part, self._broker)
-            for step in (built, broker, pool.submit(self._start_aws)):
-                step.result()
+            parts: list[Future[Any]] = [
+                pool.submit(lambda: list(build(ROOT, ARTIFACTS, platforms))),
+                pool.submit(self._start_part, self._broker),
+                pool.submit(self._start_aws),
+            ]
+            for part in parts:
+                part.result()
         on_step("cdk deploy")
         self.deploy()
         outputs = self._cdk.outputs()

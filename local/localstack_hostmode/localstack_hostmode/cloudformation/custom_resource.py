@@ -82,7 +82,7 @@ class _AnswerHandler(BaseHTTPRequestHandler):
 def _asked(request: ResourceRequest, kind: str, *, old: _Model | None = None) -> ProgressEvent:
     model = dict(request.desired_state)
     known_id = (old or {}).get("PhysicalResourceId") or model.pop("PhysicalResourceId", None)
-    event = {
+    event: _Model = {
         "RequestType": kind,
         "RequestId": str(uuid.uuid4()),
         "StackId": request.stack_id,
