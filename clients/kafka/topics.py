@@ -62,24 +62,28 @@ class KafkaTopics:
             TopicsNotCreatedError: Kafka refused one, or did not answer in time.
         """
         deadline_s = time.monotonic() + timeout_s
-        wanted = sorted(set(topics))
-        usable = self._usable(tuple(wanted), timeout_s)
-        missing = tuple(topic for topic in wanted if topic not in usable)
-        if missing:
-            self._create(missing, timeout_s)
-            self._wait_usable(missing, deadline_s)
+        missing = self._missing(tuple(sorted(set(topics))), timeout_s)
+        if not missing:
+            return ()
+        self._create(missing, timeout_s)
+        while left := self._missing(missing, max(deadline_s - time.monotonic(), _POLL_INTERVAL_S)):
+            if time.monotonic() >= deadline_s:
+                raise TopicsNotCreatedError(left, "no leader in time")
+            time.sleep(_POLL_INTERVAL_S)
         return missing
 
-    def _usable(self, topics: tuple[str, ...], timeout_s: float) -> frozenset[str]:
+    def _missing(self, topics: tuple[str, ...], timeout_s: float) -> tuple[str, ...]:
+        """Those that cannot be written to, as yet."""
         try:
             found = self._admin.list_topics(timeout=timeout_s).topics
         except KafkaException as problem:
             raise TopicsNotCreatedError(topics, str(problem)) from problem
-        return frozenset(
+        usable = {
             name
             for name, topic in found.items()
             if topic.partitions and all(one.leader >= 0 for one in topic.partitions.values())
-        )
+        }
+        return tuple(topic for topic in topics if topic not in usable)
 
     def _create(self, topics: tuple[str, ...], timeout_s: float) -> None:
         futures: Mapping[str, Future[None]] = self._admin.create_topics(
@@ -106,14 +110,3 @@ class KafkaTopics:
             replication_factor=self._replication,
             config=topic_settings(topic).kafka_configuration(),
         )
-
-    def _wait_usable(self, topics: tuple[str, ...], deadline_s: float) -> None:
-        while True:
-            left_s = deadline_s - time.monotonic()
-            usable = self._usable(topics, max(left_s, _POLL_INTERVAL_S))
-            missing = tuple(topic for topic in topics if topic not in usable)
-            if not missing:
-                return
-            if left_s <= 0:
-                raise TopicsNotCreatedError(missing, "no leader in time")
-            time.sleep(_POLL_INTERVAL_S)
