@@ -157,17 +157,14 @@ def form_answer(url: str, fields: Mapping[str, str], body: IO[bytes] | bytes) ->
     return _posted(url, data=dict(fields), files={"file": body})
 
 
-def uploaded(form: Mapping[str, object], body: IO[bytes]) -> dict[str, Any]:
+def uploaded(form: Mapping[str, Any], body: IO[bytes]) -> dict[str, Any]:
     """Send a body with its form and return the receipt.
 
     Raises:
         MessageRefusedError: S3 refused it; the tag is S3's own code.
         NoAnswerError: Nothing came back. The same form may be used again.
     """
-    url, fields = form["url"], form["fields"]
-    assert isinstance(url, str)
-    assert isinstance(fields, dict)
-    answer = form_answer(url, fields, body)
+    answer = form_answer(form["url"], form["fields"], body)
     if answer.status_code != UPLOADED:
         code = _S3_CODE.search(answer.text)
         tag = "unexpected" if code is None else code[1]

@@ -83,32 +83,27 @@ def replay(journal: Journal, gateway: LocalstackAwsGateway) -> None:
         JournalCorruptError: The journal is damaged before its end.
         ReplayError: A request was refused.
     """
-    with _presigned_requests_accepted(), _notifications_withheld():
+    dispatcher, queues = notifications.NotificationDispatcher, notifications.SqsNotifier
+    with (
+        # Presigned requests were checked when they came, and may have expired since.
+        _replaced(config, "S3_SKIP_SIGNATURE_VALIDATION", with_=True),
+        _replaced(presigned_url, "is_expired", with_=lambda _: False),
+        # S3 notified of these objects when they came; the port that it needs is not open yet.
+        _replaced(dispatcher, "_submit_notification", with_=lambda *_: None),
+        _replaced(queues, "_verify_target", with_=lambda *_: None),
+    ):
         for record in journal.records():
             _serve_again(record, gateway)
 
 
 @contextmanager
-def _presigned_requests_accepted() -> Iterator[None]:
-    """They were checked when they came, and may have expired since."""
-    skips, is_expired = config.S3_SKIP_SIGNATURE_VALIDATION, presigned_url.is_expired
-    config.S3_SKIP_SIGNATURE_VALIDATION, presigned_url.is_expired = True, lambda _: False
+def _replaced(owner: object, name: str, *, with_: object) -> Iterator[None]:
+    had = getattr(owner, name)
+    setattr(owner, name, with_)
     try:
         yield
     finally:
-        config.S3_SKIP_SIGNATURE_VALIDATION, presigned_url.is_expired = skips, is_expired
-
-
-@contextmanager
-def _notifications_withheld() -> Iterator[None]:
-    """S3 notified of these objects when they came; and the port that it needs is not open yet."""
-    dispatcher, queues = notifications.NotificationDispatcher, notifications.SqsNotifier
-    submit, verify = dispatcher._submit_notification, queues._verify_target  # noqa: SLF001 - theirs
-    dispatcher._submit_notification = queues._verify_target = lambda *_: None  # noqa: SLF001
-    try:
-        yield
-    finally:
-        dispatcher._submit_notification, queues._verify_target = submit, verify  # noqa: SLF001
+        setattr(owner, name, had)
 
 
 def _serve_again(record: Record, gateway: LocalstackAwsGateway) -> None:
