@@ -130,8 +130,8 @@ class Running:
     """The command, with a terminal of its own or none."""
 
     def __init__(self, folder: Path, *, has_terminal: bool) -> None:
-        command = ["-m", "fleetlane.cli", "parser", "dev", folder, "--examples", "5"]
-        command += ["--data", folder.parent / "no-platform"]
+        command = ["-m", "fleetlane.cli", "parser", "dev", str(folder), "--examples", "5"]
+        command += ["--data", str(folder.parent / "no-platform")]
         self._shown = b""
         if has_terminal:
             self._keyboard, terminal = pty.openpty()
