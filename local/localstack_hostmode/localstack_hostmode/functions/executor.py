@@ -11,12 +11,7 @@ from localstack.services.lambda_.invocation.lambda_models import FunctionVersion
 from localstack.services.lambda_.invocation.plugins import RuntimeExecutorPlugin
 from localstack.services.lambda_.invocation.runtime_executor import RuntimeExecutor
 
-from localstack_hostmode.functions.process import (
-    Answer,
-    FunctionDidNotStartError,
-    FunctionProcess,
-    error_json,
-)
+from localstack_hostmode.functions.process import Answer, FunctionProcess, error_json
 
 ANSWER_BYTES_MAX = 6 * 1024 * 1024
 _RUNTIME = "python3.13"
@@ -30,10 +25,6 @@ class ProcessExecutorPlugin(RuntimeExecutorPlugin):  # type: ignore[misc]
 
     def load(self, *_: object, **__: object) -> type:
         return ProcessExecutor
-
-
-class UnsupportedFunctionError(Exception):
-    """A function that would not run here as it does in AWS."""
 
 
 class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
@@ -83,12 +74,12 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
 
     @classmethod
     def prepare_version(cls, function_version: FunctionVersion) -> None:
-        """Unpack the code; raises ``UnsupportedFunctionError`` where it needs what is not here."""
+        """Unpack the code; raises ``NotImplementedError`` where it needs what is not here."""
         settings = function_version.config
         if settings.runtime != _RUNTIME or settings.layers or settings.code is None:
             name = function_version.id.function_name
             message = f"{name} cannot run here: only zips for {_RUNTIME} without layers can"
-            raise UnsupportedFunctionError(message)
+            raise NotImplementedError(message)
         settings.code.prepare_for_execution()
 
     @classmethod
@@ -124,11 +115,7 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
                 self._environment,
                 log_path=self._log_path,
             )
-            try:
-                self._process.wait_ready()
-            except FunctionDidNotStartError as error:
-                message = "the function did not start"
-                raise StatusErrorException(message, payload=error.body) from error
+            self._process.wait_ready()
         return self._process
 
 

@@ -16,6 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
+from localstack.services.lambda_.invocation.executor_endpoint import StatusErrorException
+
 _STOP_GRACE_S = 2.0
 
 
@@ -29,14 +31,6 @@ class Answer:
 
     body: bytes
     is_error: bool
-
-
-class FunctionDidNotStartError(Exception):
-    """The process ended, or its handler could not be imported, before it asked for work."""
-
-    def __init__(self, body: bytes) -> None:
-        super().__init__(body)
-        self.body = body
 
 
 class FunctionProcess(ThreadingHTTPServer):
@@ -73,10 +67,14 @@ class FunctionProcess(ThreadingHTTPServer):
             threading.Thread(target=task, daemon=True).start()
 
     def wait_ready(self) -> None:
-        """Wait until the process asks for its first invocation, or raise that it never will."""
+        """Wait until the process asks for its first invocation.
+
+        Raises:
+            StatusErrorException: It ended, or its handler could not be imported, before it did.
+        """
         self._has_begun.wait()
         if self._start_error is not None:
-            raise FunctionDidNotStartError(self._start_error)
+            raise StatusErrorException("the function did not start", payload=self._start_error)
 
     def begun(self, error: bytes | None = None) -> None:
         """Note that it asked for work, or the error that it failed with before it ever did."""
