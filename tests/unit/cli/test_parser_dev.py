@@ -16,9 +16,10 @@ from typer.testing import CliRunner
 from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
-from fleetlane.cli.commands.parser.dev import author_loop, files_of
+from fleetlane.cli.commands.parser.dev import author_loop, files_of, publish_folder
 from fleetlane.cli.commands.parser.live import comparison_lines
 from fleetlane.cli.main import app
+from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.envelope import headers_of
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.topics import raw_key
@@ -235,6 +236,51 @@ def test_p_deploys_and_publishes_and_what_refuses_it_does_not_end_the_loop(tank:
         author.press(b"q")
 
         assert author.ended() == 0
+
+
+class Commands:
+    """Runs the build alone; the others are noted, and fail from ``refused`` on."""
+
+    def __init__(self, refused: str = "") -> None:
+        self._refused, self.given = refused, list[list[str]]()
+
+    def __call__(self, *arguments: object) -> bool:
+        words = [str(one) for one in arguments]
+        self.given.append(words)
+        if words[1] == "build":
+            return CliRunner().invoke(app, words).exit_code == 0
+        return words[1] != self._refused
+
+
+def test_a_publication_builds_deploys_and_publishes_to_the_platform_that_was_named(
+    tank: Path,
+) -> None:
+    commands = Commands()
+
+    publish_folder(tank, PlatformOptions(stage="prod"), commands)
+
+    built, deployed, published = commands.given
+    assert built[:3] == ["parser", "build", str(tank)]
+    assert deployed[:2] == ["parser", "deploy"]
+    assert Path(deployed[2]).name == "tank-0.1.0.zip"
+    assert deployed[3:] == ["--owner", "my-team", "--stage", "prod"]
+    assert published == ["flow", "publish", str(tank / "flows"), "--stage", "prod"]
+
+
+def test_what_was_not_deployed_is_not_published(tank: Path) -> None:
+    commands = Commands(refused="deploy")
+
+    publish_folder(tank, PlatformOptions(), commands)
+
+    assert [given[1] for given in commands.given] == ["build", "deploy"]
+
+
+def test_a_flow_for_a_built_in_format_is_published_alone(flow_alone: Path) -> None:
+    commands = Commands()
+
+    publish_folder(flow_alone, PlatformOptions(), commands)
+
+    assert commands.given == [["flow", "publish", str(flow_alone / "flows")]]
 
 
 @pytest.fixture

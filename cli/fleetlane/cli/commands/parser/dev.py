@@ -124,7 +124,7 @@ def dev(
 
     has_keys = sys.stdin.isatty() and sys.stdout.isatty() and find_spec("termios") is not None
     key, hint = (pressed_key, _KEYS) if has_keys else (no_key, "")
-    author_loop(folder, run=run, publish=lambda: _publish(folder, where), key=key, hint=hint)
+    author_loop(folder, run=run, publish=lambda: publish_folder(folder, where), key=key, hint=hint)
 
 
 def _command(*arguments: object) -> bool:
@@ -144,16 +144,18 @@ def _comparison(folder: Path, where: PlatformOptions) -> str:
         return f"not compared with real messages: {problem}"
 
 
-def _publish(folder: Path, where: PlatformOptions) -> None:
+def publish_folder(
+    folder: Path, where: PlatformOptions, command: Callable[..., bool] = _command
+) -> None:
     """Build and deploy its parsers for its flows' owners, and publish its flows, which asks."""
     given = (("--stage", where.stage), ("--data", where.data))
     place = [word for option in given if option[1] is not None for word in option]
     with TemporaryDirectory() as built:
         project = project_at(folder)
-        if project.parsers and not _command("parser", "build", folder, "--output", built):
+        if project.parsers and not command("parser", "build", folder, "--output", built):
             return
         owners = sorted({flow.owner for flow in project.flows.values()})
         for artifact, owner in product(Path(built).iterdir(), owners):
-            if not _command("parser", "deploy", artifact, "--owner", owner, *place):
+            if not command("parser", "deploy", artifact, "--owner", owner, *place):
                 return
-    _command("flow", "publish", folder / "flows", *place)
+    command("flow", "publish", folder / "flows", *place)
