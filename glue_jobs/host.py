@@ -103,6 +103,8 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = HostArguments.from_argv(argv)
     session = spark_session(arguments.application, region=arguments.region)
+    if arguments.shuffle_partitions is not None:
+        session.conf.set("spark.sql.shuffle.partitions", arguments.shuffle_partitions)
     shared = shared_arguments(arguments, argv)
     files = HadoopFiles(session, shared.checkpoint_folder)
     marker = f"{STOP_MARKERS}{arguments.application}"

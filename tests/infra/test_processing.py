@@ -146,6 +146,17 @@ def test_a_batch_of_the_lake_grows_with_the_workers_of_its_application(
     assert sizes == {records}
 
 
+@pytest.mark.parametrize(("stage", "partitions"), [("dev", 4), ("prod", 16)])
+def test_a_shuffle_has_a_partition_for_each_task_that_the_workers_run(
+    stage: str, partitions: int
+) -> None:
+    named = {one.name: one for one in spark_applications(stage_from(stage, settings_of(stage)))}
+
+    host = HostArguments.from_argv(named["lake"].argv(PLACES))
+
+    assert host.shuffle_partitions == partitions
+
+
 def test_glue_is_given_the_same_arguments_by_name() -> None:
     argv = APPLICATIONS["standard"].argv(PLACES)
 

@@ -80,12 +80,14 @@ class Arguments:
 class HostArguments(Arguments):
     """Arguments of ``host``: the application's name, and its jobs as ``host.py`` describes.
 
-    ``region`` is AWS's; without one, its clients find their own.
+    ``region`` is AWS's; without one, its clients find their own. A shuffle has so many
+    ``shuffle_partitions``, or as many as Spark was told; its own 200 take seconds for a few rows.
     """
 
     application: str
     jobs: str
     region: str | None = None
+    shuffle_partitions: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

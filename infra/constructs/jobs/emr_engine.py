@@ -16,7 +16,11 @@ from fleetlane.events import s3_keys
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.restarts import Job, KeptRunning
-from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX, SparkApplication
+from infra.constructs.jobs.spark_applications import (
+    APPLICATION_PREFIX,
+    WORKER_CPUS,
+    SparkApplication,
+)
 from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, suppress_wildcard
 
@@ -26,7 +30,6 @@ ENDED: Final = ("CANCELLED", "FAILED", "SUCCESS")
 ARCHITECTURE: Final = "X86_64"
 """What Glue runs on too: both unpack the same packages."""
 
-WORKER_CPUS: Final = 4
 WORKER_MEMORY_GIB: Final = 16
 DRIVER_OVERHEAD_GIB: Final = 4
 """Of the driver's memory: for its Python with the watch's counts, and the JVM beside its heap."""

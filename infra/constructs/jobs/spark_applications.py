@@ -33,6 +33,9 @@ _JOB_NAMES: Final = {
     StandingLedgerArguments: "standing_ledger",
 }
 
+WORKER_CPUS: Final = 4
+"""On Glue's G.1X, and of our workers on EMR: each runs as many tasks."""
+
 LAKE_RECORDS_PER_WORKER: Final = 200_000
 """As many a batch of the lake has for each worker but the driver's: what fits its memory."""
 
@@ -82,6 +85,10 @@ class SparkApplication:
         return count
 
     @property
+    def executors(self) -> int:
+        return max(1, self.workers - 1)
+
+    @property
     def has_metadata(self) -> bool:
         return self.lane is Lane.STANDARD
 
@@ -107,12 +114,13 @@ class SparkApplication:
             application=APPLICATION_PREFIX + self.name,
             jobs="; ".join(_job(job) for job in self._jobs(places)),
             region=places.region,
+            shuffle_partitions=WORKER_CPUS * self.executors,
         )
         return host.to_argv()
 
     def _jobs(self, places: Places) -> Iterator[JobArguments]:
         """Each has what it has a field for, of the places and of the stage's settings."""
-        stage, executors = self.stage, max(1, self.workers - 1)
+        stage, executors = self.stage, self.executors
         given: dict[str, Any] = {
             **asdict(places),
             "overrides_bucket": places.flows_bucket,
