@@ -197,7 +197,7 @@ def ensure_upload_queue(aws: Mapping[str, Any], bucket: str) -> str:
 
 def notify_of_uploads(aws: Mapping[str, Any], bucket: str) -> None:
     """Let the bucket notify the queue, which exists, of every upload."""
-    uploaded = {
+    uploaded: Any = {
         "QueueArn": _arn(_QUEUE),
         "Events": ["s3:ObjectCreated:*"],
         "Filter": {"Key": {"FilterRules": [{"Name": "prefix", "Value": UPLOADS}]}},

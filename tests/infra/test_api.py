@@ -18,7 +18,7 @@ from infra.stages import settings_of, stage_from
 from lambdas.authorizer.handler import authorize
 from local.gateway.event import RESOURCES
 from local.gateway.requests import refused
-from local.gateway.rest_api import is_allowed
+from local.gateway.rest_api import AuthorizerResult
 from tests.infra.app_with_options import DOMAIN
 from tests.infra.devices import DEVICES, device_token
 from tests.infra.synthesis import Resource, Synthesized
@@ -71,10 +71,10 @@ def test_the_authorizers_kept_policy_covers_all_routes_of_the_stage(dev: Synthes
         "headers": {"Authorization": f"Bearer {device_token()}"},
     }
 
-    policy = authorize(asked, devices=DEVICES)["policyDocument"]
+    result = AuthorizerResult.of(authorize(asked, devices=DEVICES))
 
     assert len(routes) == 3
-    assert all(is_allowed(policy, f"{base}/{method}{path}") for method, path in routes)
+    assert all(result.allows(f"{base}/{method}{path}") for method, path in routes)
 
 
 def test_every_body_is_binary(any_stage: Synthesized) -> None:

@@ -9,7 +9,7 @@ from infra.constructs.api.http_api import STAGE
 from infra.stages import settings_of, stage_from
 from lambdas.authorizer.handler import authorize
 from local.gateway.event import RESOURCES
-from local.gateway.rest_api import is_allowed
+from local.gateway.rest_api import AuthorizerResult
 from tests.infra.devices import DEVICES, device_token
 from tests.infra.synthesis import Resource, Synthesized, lint_said
 
@@ -79,10 +79,10 @@ def test_the_authorizers_kept_policy_covers_all_routes(options: Synthesized) -> 
         "headers": {"authorization": f"Bearer {device_token()}"},
     }
 
-    policy = authorize(asked, devices=DEVICES)["policyDocument"]
+    result = AuthorizerResult.of(authorize(asked, devices=DEVICES))
 
     for route in _routes(options):
-        assert is_allowed(policy, f"{base}/{route.replace(' ', '').format(stream='gps')}")
+        assert result.allows(f"{base}/{route.replace(' ', '').format(stream='gps')}")
 
 
 def test_every_route_has_its_share_is_measured_and_deployed_before_the_stage_names_it(

@@ -61,8 +61,8 @@ class HttpDeviceApi(device_api.DeviceApi):
         if stage.device_domain is not None:
             tls = apigatewayv2.SecurityPolicy.TLS_1_2
             options = device_api.domain_options(self, stage.device_domain)
-            name = apigatewayv2.DomainName(self, "Domain", **options, security_policy=tls)
-            apigatewayv2.ApiMapping(self, "Mapping", api=self._http, domain_name=name, stage=live)
+            domain = apigatewayv2.DomainName(self, "Domain", **options, security_policy=tls)
+            apigatewayv2.ApiMapping(self, "Mapping", api=self._http, domain_name=domain, stage=live)
 
     def _add_routes(self, functions: device_api.ApiFunctions) -> list[apigatewayv2.HttpRoute]:
         behind = {

@@ -62,6 +62,8 @@ def author_loop(
                 publish()
             case "p":
                 typer.echo("a check failed: nothing is published")
+            case _:
+                pass  # no key, or one that does nothing
 
 
 def files_of(folder: Path) -> Files:
