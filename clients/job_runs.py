@@ -12,7 +12,7 @@ from fleetlane.events.times import millis_of
 _RUNS_MAX: Final = 50
 _GLUE_ALIVE: Final = frozenset({"STARTING", "RUNNING", "STOPPING", "WAITING"})
 _GLUE_ENDED_WELL: Final = frozenset({"STOPPED", "SUCCEEDED"})
-_EMR_ALIVE: Final = frozenset(
+EMR_ALIVE: Final = frozenset(
     {"SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED", "CANCELLING"}
 )
 _EMR_ENDED_WELL: Final = frozenset({"CANCELLED", "SUCCESS"})
@@ -127,7 +127,7 @@ def _emr_run(run: Mapping[str, Any]) -> JobRun:
     return JobRun(
         id=run["id"],
         started_ms=millis_of(run["createdAt"]),
-        is_alive=state in _EMR_ALIVE,
-        failures=before + int(state not in _EMR_ALIVE | _EMR_ENDED_WELL),
+        is_alive=state in EMR_ALIVE,
+        failures=before + int(state not in EMR_ALIVE | _EMR_ENDED_WELL),
         problem=run.get("stateDetails") or f"its run {run['id']} is {state}",
     )

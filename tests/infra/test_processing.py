@@ -4,6 +4,7 @@ from typing import Any, Final
 
 import pytest
 
+from clients.job_runs import EMR_ALIVE
 from fleetlane.events.job_arguments import (
     DeduplicateArguments,
     FleetMetadataArguments,
@@ -22,6 +23,7 @@ from fleetlane.events.metrics import STANDING_LEDGER
 from glue_jobs.host import query_names, shared_arguments
 from infra.alarms.lanes import fleet_alarms
 from infra.artifacts.build import IN_AWS
+from infra.constructs.jobs import emr_engine
 from infra.constructs.jobs.spark_applications import Places, named_arguments, spark_applications
 from infra.stages import settings_of, stage_from
 from tests.infra.engine_arguments import (
@@ -155,6 +157,10 @@ def test_a_shuffle_has_a_partition_for_each_task_that_the_workers_run(
     host = HostArguments.from_argv(named["lake"].argv(PLACES))
 
     assert host.shuffle_partitions == partitions
+
+
+def test_no_run_is_started_beside_one_of_emr_that_is_alive_or_still_ending() -> None:
+    assert set(emr_engine.ALIVE) == EMR_ALIVE
 
 
 def test_glue_is_given_the_same_arguments_by_name() -> None:

@@ -44,7 +44,7 @@ IMAGES_PYTHON: Final = "python3.13"
 FAILED_ATTEMPTS_AN_HOUR: Final = 10
 """EMR's own limit. After that the run has failed, and a new one is started."""
 
-_ALIVE: Final = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED"]
+ALIVE: Final = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED", "CANCELLING"]
 _ENVIRONMENT: Final = "environment"
 _VARIABLES_OF: Final = ("spark.emr-serverless.driverEnv", "spark.executorEnv")
 _NAMELESS: Final = "Log groups are listed, and metrics written, without a resource name."
@@ -62,7 +62,7 @@ class EmrEngine(Construct):
         _let_log(role, logs)
         settings = self._settings(application, logs)
         ours = self._application(application, settings)
-        look = self._call(ours, f"look for {application.name}", "listJobRuns", States=_ALIVE)
+        look = self._call(ours, f"look for {application.name}", "listJobRuns", States=ALIVE)
         driver = self._driver(application)
         start = self._start(application, role, ours, driver)
         runs = stepfunctions.Succeed(self, f"{application.name} runs already")
