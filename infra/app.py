@@ -14,11 +14,7 @@ from cdk_nag import AwsSolutionsChecks
 
 from fleetlane.events.errors import FleetlaneError
 from infra.artifacts.folder import ROOT, Artifacts
-from infra.constructs.functions.flow_publication import (
-    DeployedFlows,
-    FlowPublication,
-    deployed_flows,
-)
+from infra.constructs.functions.flow_publication import DeployedFlows, deployed_flows
 from infra.constructs.functions.platform_function import FunctionContext
 from infra.constructs.kafka.access import KafkaEndpoint
 from infra.constructs.stores.uploads import LocalJobsCode
@@ -50,10 +46,9 @@ def build(app: App) -> None:
 
 
 def check_account(stage: Stage, credentials: str | None) -> None:
-    """Refuse an account that is not the stage's; without credentials there is none to deploy to.
+    """Refuse an account that is not the stage's, and any where one that keeps data names none.
 
-    Raises:
-        BadStageError: The stage names another, or names none and keeps data.
+    Without credentials there is none to deploy to.
     """
     if credentials is None or credentials == stage.account:
         return
@@ -71,7 +66,11 @@ def add_stage(app: App, stage: Stage) -> None:
     folder = app.node.try_get_context("artifacts")
     artifacts = Artifacts(folder=Path(folder)) if folder else Artifacts()
     if stage.is_cloud:
-        _check_alarm_email(stage)
+        if stage.keeps_data and not stage.alarm_email:
+            problem = (
+                "is missing: alarms would reach nobody; set it, or give `-c alarm_email=ADDRESS`"
+            )
+            raise BadStageError(stage.name, "alarm_email", problem)
         flows = Path(app.node.try_get_context("flows") or ROOT / "flows")
         _add_cloud_stacks(app, stage, artifacts, deployed_flows(flows, artifacts))
         Validations.of(app).add_plugins(AwsSolutionsChecks(app))
@@ -81,13 +80,6 @@ def add_stage(app: App, stage: Stage) -> None:
         problem = "is missing; say where the broker is by `-c kafka=HOST:PORT`"
         raise BadStageError(stage.name, "kafka", problem)
     _add_local_stacks(app, stage, artifacts, bootstrap_servers=kafka)
-
-
-def _check_alarm_email(stage: Stage) -> None:
-    """What keeps data must notify somebody when it is in danger."""
-    if stage.keeps_data and not stage.alarm_email:
-        problem = "is missing: alarms would reach nobody; set it, or give `-c alarm_email=ADDRESS`"
-        raise BadStageError(stage.name, "alarm_email", problem)
 
 
 def _add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: DeployedFlows) -> None:
@@ -105,22 +97,10 @@ def _add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: Deplo
     )
     ingest = Ingest(app, context=context)
     processing = Processing(app, context=context, streaming=streaming)
-    _publish(flows, ingest, processing)
-    watching = Watching(
-        app,
-        stage=stage,
-        edge=ingest.edge,
-        cluster_name=streaming.cluster_name,
-        kept_running=processing.kept_running,
-    )
+    processing.publish(flows, activation=ingest.flow_activation.function)
+    watching = Watching(app, edge=ingest.edge, streaming=streaming, processing=processing)
     if stage.pipeline_repository is not None:
-        Pipeline(
-            app,
-            stage=stage,
-            repository=stage.pipeline_repository,
-            stores=stores,
-            alarms=watching.topic,
-        )
+        Pipeline(app, stage=stage, stores=stores, alarms=watching.topic)
     for stack in (ingest, processing):
         stack.add_stack_dependency(streaming)  # its rights on topics name an export, not a resource
     Tags.of(app).add("fleetlane:stage", stage.name)
@@ -134,35 +114,20 @@ def _add_local_stacks(
     No flows are published: LocalStack runs functions in Python alone, and CDK's own are in Node.
     The laptop's commands publish them after the deploy.
     """
-    storage = Storage(app, stage=stage)
+    storage, architectures = Storage(app, stage=stage), lambda_.Architecture
+    is_arm = platform.machine() in ("arm64", "aarch64")
     LocalJobsCode(storage, "JobsCode", artifacts=artifacts)
     Ingest(
         app,
         context=FunctionContext(
             stage=stage,
             artifacts=artifacts,
-            architecture=_of_this_machine(),
+            architecture=architectures.ARM_64 if is_arm else architectures.X86_64,
             network=None,
             stores=storage.stores,
             kafka=KafkaEndpoint(bootstrap_servers=bootstrap_servers, access=None),
         ),
     )
-
-
-def _publish(flows: DeployedFlows, ingest: Ingest, processing: Processing) -> None:
-    publication = FlowPublication(
-        processing,
-        "Flows",
-        flows=flows,
-        uploads=processing.uploads,
-        activation=ingest.flow_activation.function,
-    )
-    publication.activated.node.add_dependency(processing.restarts)  # jobs fetch their parsers
-
-
-def _of_this_machine() -> lambda_.Architecture:
-    is_arm = platform.machine() in ("arm64", "aarch64")
-    return lambda_.Architecture.ARM_64 if is_arm else lambda_.Architecture.X86_64
 
 
 def main() -> int:

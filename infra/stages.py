@@ -143,9 +143,7 @@ _LAPTOP, _GLUE, _EMR = Engine.LAPTOP, Engine.GLUE, Engine.EMR
 _SAME_ANYWHERE: Final = 15
 """Ten to land uploads, two of the canary, one each to sweep, to respool and to activate flows."""
 
-LOG_RETENTION_DAYS: Final = (1, 7, 14, 30, 90, 180, 365)
-"""What CloudWatch supports."""
-
+LOG_RETENTION_DAYS: Final = (1, 7, 14, 30, 90, 180, 365)  # what CloudWatch supports
 TRACED_PER_S: Final = 1
 TRACED_SHARE: Final = 0.001
 """Where requests are traced: so many a second, and of the others this share. X-Ray's own share, one

@@ -10,12 +10,8 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from infra.alarms.alarm import AlarmRule, metric_of
 from infra.stages import PARTITIONS_MAX, Stage
 
-DISK_PERCENT_MAX: Final = 70
-"""A full disk stops a broker, and nothing may be deleted to make room."""
-
-CPU_PERCENT_MAX: Final = 60
-"""With more, a broker cannot take over what one that fails leaves to it."""
-
+DISK_PERCENT_MAX: Final = 70  # a full disk stops a broker, and nothing may be deleted to make room
+CPU_PERCENT_MAX: Final = 60  # with more, a broker cannot take over what one that fails leaves to it
 PARTITIONS_PERCENT_MAX: Final = 90
 _CPU_MINUTES: Final = 5
 _metric: Final = partial(metric_of, "AWS/Kafka", statistic="Maximum")
@@ -28,12 +24,13 @@ def broker_alarms(cluster_name: str, stage: Stage) -> Iterator[AlarmRule]:
     percent = {"percent": PARTITIONS_PERCENT_MAX, "advised": advised}
     for broker in map(str, range(1, stage.broker_count + 1)):
         by, of = {**cluster, "Broker ID": broker}, {"broker": broker, **percent}
-        for kind, metric, threshold, periods in (
+        conditions: list[tuple[str, cloudwatch.IMetric, float, int]] = [
             ("replicas-are-behind", _metric("UnderReplicatedPartitions", by), 0, 10),
             ("is-busy", _cpu_percent(by), CPU_PERCENT_MAX, 3),
             ("fills", _metric("KafkaDataLogsDiskUsed", by), DISK_PERCENT_MAX, 3),
             ("has-many-partitions", _metric("PartitionCount", by), partitions_max, 3),
-        ):
+        ]
+        for kind, metric, threshold, periods in conditions:
             yield AlarmRule(
                 kind=f"broker-{{broker}}-{kind}",
                 of=of,

@@ -27,18 +27,11 @@ def add_dashboard(
     )
     page.add_widgets(*(_lag_of(ours, lane) for lane in Lane))
     page.add_widgets(*(_outcomes_of(ours, lane) for lane in Lane))
+    counts = (ApiMetric.REQUESTS, ApiMetric.REFUSED, ApiMetric.FAILED)
+    latency = [api.metric(ApiMetric.LATENCY, "p99", route=one) for one in DEVICE_ROUTES]
     page.add_widgets(
-        _graph(
-            "Requests per minute",
-            [
-                api.metric(one, "Sum")
-                for one in (ApiMetric.REQUESTS, ApiMetric.REFUSED, ApiMetric.FAILED)
-            ],
-        ),
-        _graph(
-            "Latency, p99 (ms)",
-            [api.metric(ApiMetric.LATENCY, "p99", route=one) for one in DEVICE_ROUTES],
-        ),
+        _graph("Requests per minute", [api.metric(one, "Sum") for one in counts]),
+        _graph("Latency, p99 (ms)", latency),
         _graph("Accepted messages per minute", [_accepted(ours, lane) for lane in Lane]),
     )
 
@@ -51,11 +44,8 @@ def _lag_of(ours: OurMetrics, lane: Lane) -> cloudwatch.GraphWidget:
 
 def _outcomes_of(ours: OurMetrics, lane: Lane) -> cloudwatch.GraphWidget:
     shown = (LaneMetric.PARSED, LaneMetric.PARKED, LaneMetric.CHILDREN_USED_UP)
-    return _graph(
-        f"{lane} lane: messages per minute, by outcome",
-        [ours.of_lane(one, lane) for one in shown],
-        width=_LANE_WIDTH,
-    )
+    counts = [ours.of_lane(one, lane) for one in shown]
+    return _graph(f"{lane} lane: messages per minute, by outcome", counts, width=_LANE_WIDTH)
 
 
 def _accepted(ours: OurMetrics, lane: Lane) -> cloudwatch.Metric:

@@ -17,8 +17,7 @@ STANDARD_MS_MAX: Final = 2_000
 FAILED_PERCENT_MAX: Final = 1
 QUEUE_AGE_S_MAX: Final = 15 * 60
 SPOOLED_S_MAX: Final = 600
-CANARY_ERRORS_MAX: Final = 3
-"""Those of one minute: its call fails, and its two repetitions."""
+CANARY_ERRORS_MAX: Final = 3  # those of one minute: its call fails, and its two repetitions
 _ROUTE_NAMES: Final = {device_api.FAST_ROUTE: "fast", device_api.BATCH_ROUTE: "batch"}
 
 
@@ -36,12 +35,15 @@ class Edge:
 
 def edge_alarms(ours: OurMetrics, edge: Edge) -> Iterator[AlarmRule]:
     yield from _api_alarms(edge.api)
-    yield from _function_alarms(edge)
-    yield from _unavailable_alarms(ours)
+    yield from _function_alarms(ours, edge)
     yield from _upload_alarms(edge.uploads)
     yield from _spool_alarms(ours)
     if edge.canary is not None:
-        yield from _canary_alarms(ours, edge.canary)
+        errors = edge.canary.function.metric_errors(period=Duration.minutes(5))
+        yield AlarmRule(kind="canary-fails", metric=errors, threshold=CANARY_ERRORS_MAX)
+        # Missing data alarms too: then nobody looks, or there was no canary for two days.
+        missing = ours.of_job(JobMetric.CANARY_MISSING, job=FLEET_WATCH)
+        yield AlarmRule(kind="canary-is-missing", metric=missing, silence_alarms=True)
 
 
 def _api_alarms(api: device_api.DeviceApi) -> Iterator[AlarmRule]:
@@ -64,7 +66,8 @@ def _api_alarms(api: device_api.DeviceApi) -> Iterator[AlarmRule]:
         )
 
 
-def _function_alarms(edge: Edge) -> Iterator[AlarmRule]:
+def _function_alarms(ours: OurMetrics, edge: Edge) -> Iterator[AlarmRule]:
+    """A function counts that it cannot read what it decides by, and goes on without it."""
     functions = {
         "ingest": edge.ingest,
         "uploads": edge.uploads.issuing,
@@ -78,9 +81,6 @@ def _function_alarms(edge: Edge) -> Iterator[AlarmRule]:
     errors = edge.flow_activation.function.metric_errors(period=Duration.minutes(5))
     yield AlarmRule(kind="flow-activation-fails", metric=errors)
 
-
-def _unavailable_alarms(ours: OurMetrics) -> Iterator[AlarmRule]:
-    """A function counts that it cannot read what it decides by, and goes on without it."""
     counts = FunctionMetric
     for kind, service, metric in (
         ("flows-unavailable", Service.INGEST, counts.FLOWS_UNAVAILABLE),
@@ -123,11 +123,3 @@ def _spool_alarms(ours: OurMetrics) -> Iterator[AlarmRule]:
     )
     unreadable = ours.of(FunctionMetric.UNREADABLE_SPOOLED, by, statistic="Maximum")
     yield AlarmRule(kind="spool-is-unreadable", metric=unreadable)
-
-
-def _canary_alarms(ours: OurMetrics, canary: PlatformFunction) -> Iterator[AlarmRule]:
-    """Missing data alarms too: then nobody looks, or there was no canary for two days."""
-    errors = canary.function.metric_errors(period=Duration.minutes(5))
-    yield AlarmRule(kind="canary-fails", metric=errors, threshold=CANARY_ERRORS_MAX)
-    missing = ours.of_job(JobMetric.CANARY_MISSING, job=FLEET_WATCH)
-    yield AlarmRule(kind="canary-is-missing", metric=missing, silence_alarms=True)

@@ -24,12 +24,8 @@ from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
 from infra.stages import Stage
 
-LAKE_LAG_S_MAX: Final = 3_600
-"""Twelve of the lake's trigger intervals."""
-
-LEDGER_LAG_S_MAX: Final = 3_600
-"""The ledger says nothing of what the lake has not read."""
-
+LAKE_LAG_S_MAX: Final = 3_600  # twelve of the lake's trigger intervals
+LEDGER_LAG_S_MAX: Final = 3_600  # the ledger says nothing of what the lake has not read
 ARCHIVE_LAG_S_MAX: Final = min(
     topic_settings(str(RawTopic(lane=lane))).retention_ms // 4_000 for lane in Lane
 )
@@ -44,8 +40,7 @@ PARKED_PERCENT_MAX: Final = MappingProxyType(
 OLDER_MINUTES: Final = 5
 """Workers that have not fetched the new parser yet use the old one for less than this."""
 RESTARTS_MAX: Final = 3
-QUERY_RESTARTS_MAX: Final = 1
-"""One alone may be an outage, or a blocking flow that halted."""
+QUERY_RESTARTS_MAX: Final = 1  # one alone may be an outage, or a blocking flow that halted
 HOURS_LEFT_MIN: Final = 48
 """Two days before the first message expires, of the three that a lane has."""
 

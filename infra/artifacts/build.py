@@ -12,14 +12,7 @@ from fleetlane.events.flows.artifacts import artifact_key, read_manifest
 from fleetlane.events.s3_keys import PARSERS
 from fleetlane.parsers.artifacts.building import CannotBuildError as UvFailedError
 from fleetlane.parsers.artifacts.building import Platform, Uv, uv_for, write_built
-from infra.artifacts.archive import (
-    ArtifactTooLargeError,
-    CannotBuildError,
-    merged,
-    run_uv,
-    uv_of,
-    wheel_contents,
-)
+from infra.artifacts import archive
 from infra.artifacts.folder import ENVIRONMENT
 from infra.artifacts.functions import function_names, write_function
 from infra.artifacts.jobs import write_environment, write_jars, write_jobs
@@ -38,11 +31,13 @@ def build_wheels(uv: Uv, *, scratch: Path, folder: Path) -> Mapping[str, Path]:
 
 def _built(uv: Uv, project: str, folder: Path) -> Path:
     where = ["--out-dir", str(folder), "--no-create-gitignore"]
-    run_uv(uv, "build", "--wheel", "--package", project, *where, subject=f"wheel of {project}")
+    archive.run_uv(
+        uv, "build", "--wheel", "--package", project, *where, subject=f"wheel of {project}"
+    )
     (wheel,) = folder.glob("*.whl")
     size_bytes = wheel.stat().st_size
     if size_bytes > WHEEL_BYTES_MAX:
-        raise ArtifactTooLargeError(wheel.name, size_bytes, WHEEL_BYTES_MAX)
+        raise archive.ArtifactTooLargeError(wheel.name, size_bytes, WHEEL_BYTES_MAX)
     return wheel
 
 
@@ -58,7 +53,7 @@ def write_parsers(uv: Uv, *, platform: Platform, scratch: Path, folder: Path) ->
             built = write_built(uv_for(uv.project / project, uv.program), platform, scratch / owner)
         except UvFailedError as failure:
             remedy = "mend that and run `make artifacts` again"
-            raise CannotBuildError(project, failure.problem, remedy) from None
+            raise archive.CannotBuildError(project, failure.problem, remedy) from None
         target = folder / artifact_key(owner, read_manifest(built, artifact=built.name))
         target.parent.mkdir(parents=True, exist_ok=True)
         yield Path(shutil.move(built, target))
@@ -87,13 +82,13 @@ def build(
         CannotBuildError: Something needed is missing or does not fit together.
         ArtifactTooLargeError: One is over its limit.
     """
-    uv, platform = uv_of(root), targets.jobs
+    uv, platform = archive.uv_of(root), targets.jobs
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".scratch-") as name:
         scratch = Path(name)
         wheels = build_wheels(uv, scratch=scratch / "wheels", folder=folder / "wheels")
         yield from wheels.values()
-        events, parsers = (wheel_contents(wheels[project]) for project in OUR_PROJECTS[:2])
+        events, parsers = (archive.wheel_contents(wheels[project]) for project in OUR_PROJECTS[:2])
         for function in function_names(root):
             yield write_function(
                 uv,
@@ -105,7 +100,7 @@ def build(
             )
         yield from write_jobs(
             uv,
-            ours=merged(events, parsers),
+            ours=archive.merged(events, parsers),
             platform=platform,
             scratch=scratch / "jobs",
             folder=folder / "jobs",

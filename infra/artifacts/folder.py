@@ -16,12 +16,9 @@ SOURCES: Final = "fleetlane-jobs.zip"
 PACKAGES: Final = "fleetlane-packages.zip"
 PACKAGES_AS_WHEELS: Final = "fleetlane-packages.gluewheels.zip"
 ENVIRONMENT: Final = "fleetlane-environment.zip"
-PYTHON: Final = "python/bin/python3.13"
-"""Where ``ENVIRONMENT`` has a Python, if it has one."""
-
+PYTHON: Final = "python/bin/python3.13"  # where ``ENVIRONMENT`` has a Python, if it has one
 JARS: Final = "jars"
-ICEBERG: Final = "iceberg-"
-"""What the name of its jar begins with."""
+ICEBERG: Final = "iceberg-"  # what the name of its jar begins with
 
 
 class MissingArtifactError(FleetlaneError):

@@ -1,6 +1,8 @@
 """The private network, as functions, jobs and brokers are given it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from aws_cdk import aws_ec2 as ec2
 
@@ -14,6 +16,12 @@ class PrivateNetwork:
     functions_group: ec2.SecurityGroup
     jobs_group: ec2.SecurityGroup
     brokers_group: ec2.SecurityGroup
+
+    @property
+    def of_functions(self) -> Mapping[str, Any]:
+        """Where a function is placed, as CDK is given it."""
+        groups = [self.functions_group]
+        return {"vpc": self.vpc, "vpc_subnets": self.private_subnets, "security_groups": groups}
 
     @property
     def subnets(self) -> list[ec2.ISubnet]:

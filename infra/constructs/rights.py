@@ -50,7 +50,8 @@ def seen_arn(owner: Resource, arn: str, *, reader: IConstruct) -> str:
 
 READ: Final = ("s3:GetObject",)
 WRITE: Final = ("s3:PutObject", "s3:AbortMultipartUpload")
-DELETE: Final = ("s3:DeleteObject",)
+READ_WRITE: Final = (*READ, *WRITE)
+EVERY: Final = (*READ_WRITE, "s3:DeleteObject")
 _KEYS: Final = (
     "The objects of this prefix are named for their messages, flows, overrides or checkpoints."
 )

@@ -2,12 +2,22 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
-from infra.cost.bill import with_http
-from infra.cost.scenario import Scenario, figures_of_files, usual_traffic
-from infra.cost.tables import report
+from fleetlane.events.lanes import Lane
+from infra.cost.backend import batches_a_month, checkpoints_usd, worker_usd
+from infra.cost.bill import Bill, bill, message_usd, receipt_usd, savings, with_http
+from infra.cost.edge import IOT_KIB_MAX, break_even_messages_per_s, iot_core_usd
+from infra.cost.scenario import (
+    INLINE_KIB_MAX,
+    LARGE_LANES,
+    MILLION,
+    Scenario,
+    figures_of_files,
+    usual_traffic,
+)
 from infra.stages import Api, Engine, settings_of, stage_from
 
 
@@ -53,6 +63,146 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--authorizer-hits", type=float, default=0.8, help="share by the cache")
     parser.add_argument("--peak", type=float, default=3, help="busiest time over the mean")
     return parser
+
+
+SIZES_KIB: Final = (0.25, 1, 10, 100, 1_000, 4_000)
+READINGS: Final = (1, 10, 60)
+TRIGGERS_MS: Final = (0, 1_000, 10_000, 60_000)
+
+_ENGINES: Final = {Engine.GLUE: "Glue", Engine.EMR: "EMR Serverless"}
+_SIZES: Final = tuple(f"{kib:,g} KiB" for kib in SIZES_KIB)
+_NO_VALUE: Final = "-"
+
+type _Row = Sequence[str | float]
+
+
+def report(at: Scenario) -> str:
+    lanes, components = ("lane", "engine", *_SIZES), ("component", *_SIZES)
+    readings = ("readings a message", "all costs", "what grows")
+    triggers = ("trigger", "checkpoints", "checkpoints without async progress")
+    month = ("component", "fixed", "grows with messages", "together")
+    by_trigger = (
+        (
+            f"{every_ms / 1000:g} s",
+            checkpoints_usd(at, every_ms),
+            checkpoints_usd(at, every_ms, is_async_at_0=False),
+        )
+        for every_ms in TRIGGERS_MS
+    )
+    saved = (
+        (name, now_usd, then_usd, now_usd - then_usd) for name, now_usd, then_usd in savings(at)
+    )
+    tables: tuple[tuple[str, _Row, Iterable[_Row]], ...] = (
+        ("A month", month, _month(bill(at))),
+        ("A million messages, by lane, engine and size of the body", lanes, _by_lane(at)),
+        ("A million messages more: what grows, by size of the body", components, _growing(at)),
+        ("Savings, in USD a month", ("saving", "now", "then", "saves"), saved),
+        ("A million readings, by how many a message carries", readings, _batches(at)),
+        (
+            "Trigger intervals, in USD a month and query that always has messages",
+            triggers,
+            by_trigger,
+        ),
+    )
+    parts = (f"### {title}\n\n{_table(head, rows)}" for title, head, rows in tables)
+    return "\n\n".join((_scenario(at), *parts, f"### Rates worth knowing\n\n{_rates(at)}"))
+
+
+def million_more(at: Scenario, kib: float) -> Mapping[str, float]:
+    """Of standard messages, or of those in the bulk lane where they are too large; disks full."""
+    lane = Lane.BULK if kib > INLINE_KIB_MAX else Lane.STANDARD
+    each_usd = message_usd(at.with_body(lane, kib), lane)
+    return {component: usd * MILLION for component, usd in each_usd.items()}
+
+
+def _scenario(at: Scenario) -> str:
+    stage = at.stage
+    messages_a_day = sum(one.messages_a_day for one in at.traffic.values())
+    lanes = "; ".join(
+        f"{lane} {100 * one.messages_a_day / messages_a_day:g}% at {one.body_kib:g} KiB"
+        for lane, one in at.traffic.items()
+    )
+    workers = f"{', '.join(map(str, at.workers.values()))} and {stage.lake_workers}"
+    return (
+        f"Stage {stage.name} in {stage.region}: {messages_a_day:,.0f} messages a day ({lanes}), "
+        f"the peak {at.peak:g} times the mean, {at.authorizer_hits:.0%} of requests "
+        f"answered by the authorizer's cache. {stage.broker_count} brokers {stage.broker_type} "
+        f"with {stage.broker_storage_gib:,} GiB each, {workers} workers in the five "
+        f"applications, on {_ENGINES[stage.engine]}. In USD."
+    )
+
+
+def _month(month: Bill) -> Iterator[_Row]:
+    for component in dict.fromkeys(name for name, _ in (*month.growing, *month.fixed)):
+        yield component, *month.of(component), sum(month.of(component))
+    yield "**all**", *month.of(), month.usd
+
+
+def _by_lane(at: Scenario) -> Iterator[_Row]:
+    for lane in at.traffic:
+        for engine, name in _ENGINES.items():
+            ours = at.on(engine=engine)
+            yield lane, name, *(_lane_cell(ours, lane, kib) for kib in SIZES_KIB)
+
+
+def _lane_cell(at: Scenario, lane: Lane, kib: float) -> str | float:
+    if kib > INLINE_KIB_MAX and lane not in LARGE_LANES:
+        return _NO_VALUE
+    return bill(at.with_body(lane, kib)).lane_usd_a_million(lane)
+
+
+def _growing(at: Scenario) -> Iterator[_Row]:
+    by_size = [million_more(at, kib) for kib in SIZES_KIB]
+    for component in by_size[0]:
+        yield component, *(column[component] for column in by_size)
+    yield "**all**", *(sum(column.values()) for column in by_size)
+    by_http = (sum(million_more(with_http(at), kib).values()) for kib in SIZES_KIB)
+    yield "**all, with the HTTP API**", *by_http
+    yield (
+        "AWS IoT Core's list price, in place of API Gateway and Lambda",
+        *(
+            iot_core_usd(at, kib) * MILLION if kib <= IOT_KIB_MAX else _NO_VALUE
+            for kib in SIZES_KIB
+        ),
+    )
+
+
+def _batches(at: Scenario) -> Iterator[_Row]:
+    million_readings = at.messages_a_month / MILLION
+    for readings in READINGS:
+        fixed_usd, growing_usd = bill(at.batched(readings)).of()
+        each = (usd / million_readings for usd in (fixed_usd + growing_usd, growing_usd))
+        yield str(readings), *each
+
+
+def _rates(at: Scenario) -> str:
+    bulk_per_s, slow_per_s = map(at.messages_per_s_max, (Lane.BULK, Lane.SLOW))
+    puts = at.measure("puts_per_checkpoint") * batches_a_month(at, 0)
+    on_glue, on_emr = (_cell(worker_usd(at.on(engine=engine))) for engine in _ENGINES)
+    return f"""\
+- A self-hosted edge on Fargate is cheaper from a mean of {break_even_messages_per_s(at)} \
+messages a second.
+- A worker costs {on_glue} a month on Glue, {on_emr} on EMR Serverless.
+- A query at trigger 0 without async progress writes {puts / MILLION:.0f} million checkpoint files \
+a month.
+- A receipt costs {_cell(receipt_usd(at) * MILLION)} a million messages.
+- The bulk lane takes at most {bulk_per_s:,.0f} late messages a second, the slow lane \
+{slow_per_s:.0f}; both grow with their workers."""
+
+
+def _cell(value: str | float) -> str:
+    return value if isinstance(value, str) else f"{value + 0.0:,.2f}"
+
+
+def _table(head: _Row, rows: Iterable[_Row]) -> str:
+    """Text to the left, numbers to the right."""
+    cells = [[_cell(one) for one in row] for row in rows]
+    is_number = [
+        all(one[-1].isdigit() or one == _NO_VALUE for one in column)
+        for column in zip(*cells, strict=True)
+    ]
+    rule = ["---:" if number else "---" for number in is_number]
+    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in (head, rule, *cells))
 
 
 if __name__ == "__main__":

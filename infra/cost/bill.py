@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from infra.cost import jobs
+from infra.cost import backend
 from infra.cost.edge import accepted_line_bytes, edge_usd, gateway_usd, self_hosted_usd
 from infra.cost.scenario import GB, HOURS_A_MONTH, MILLION, Scenario
-from infra.cost.stores import broker_usd, brokers_needed, share_beyond_disks, stored_usd
 from infra.stages import TRACED_PER_S, Api, Engine
 
 _ENDPOINTS: Final = 3
@@ -51,19 +50,22 @@ class Bill:
 def bill(at: Scenario) -> Bill:
     """Workers, brokers and disks exist before the first message; traffic may need more of them."""
     fixed, growing = defaultdict[Any, float](float), defaultdict[Any, float](float)
-    beyond_disks, worker = share_beyond_disks(at), jobs.worker_usd(at)
+    beyond_disks, worker = backend.share_beyond_disks(at), backend.worker_usd(at)
     for lane, traffic in at.traffic.items():
         for component, usd in message_usd(at, lane).items():
             share = beyond_disks if component == "MSK: disks" else 1
             growing[component, lane] = usd * traffic.messages_a_month * share
         workers = at.workers[lane]
-        growing["Spark: workers", lane] = worker * max(0, jobs.workers_needed(at, lane) - workers)
+        more_workers = max(0, backend.workers_needed(at, lane) - workers)
+        growing["Spark: workers", lane] = worker * more_workers
         fixed["Spark: workers", lane] = worker * workers
-        fixed |= {(component, lane): usd for component, usd in jobs.lane_jobs_usd(at, lane).items()}
-    more_brokers = brokers_needed(at) - at.stage.broker_count
-    growing["MSK: brokers", None] = broker_usd(at) * more_brokers
-    fixed["MSK: brokers", None] = broker_usd(at) * at.stage.broker_count
-    shared = {**_fixed_usd(at), **jobs.lake_jobs_usd(at)}
+        fixed |= {
+            (component, lane): usd for component, usd in backend.lane_jobs_usd(at, lane).items()
+        }
+    more_brokers = backend.brokers_needed(at) - at.stage.broker_count
+    growing["MSK: brokers", None] = backend.broker_usd(at) * more_brokers
+    fixed["MSK: brokers", None] = backend.broker_usd(at) * at.stage.broker_count
+    shared = {**_fixed_usd(at), **backend.lake_jobs_usd(at)}
     fixed |= {(component, None): usd for component, usd in shared.items()}
     messages = {lane: one.messages_a_month for lane, one in at.traffic.items()}
     return Bill(fixed=fixed, growing=growing, messages=messages)
@@ -71,7 +73,7 @@ def bill(at: Scenario) -> Bill:
 
 def message_usd(at: Scenario, lane: Lane) -> Mapping[str, float]:
     """What one message more costs while all disks are full, workers and brokers left aside."""
-    return {**edge_usd(at, lane), **stored_usd(at, lane)}
+    return {**edge_usd(at, lane), **backend.stored_usd(at, lane)}
 
 
 def _fixed_usd(at: Scenario) -> Mapping[str, float]:
@@ -118,14 +120,14 @@ def savings(at: Scenario) -> Iterator[tuple[str, float, float]]:
     yield fargate, gateway_usd(at), self_hosted_usd(at)
     on_glue, on_emr = (bill(at.on(engine=engine)).usd for engine in (Engine.GLUE, Engine.EMR))
     yield "EMR Serverless instead of Glue", on_glue, on_emr
-    needed = {lane: jobs.workers_needed(at, lane) for lane in at.traffic}
+    needed = {lane: backend.workers_needed(at, lane) for lane in at.traffic}
     few = sum(needed.values())
     many = sum(max(at.workers[lane], workers) for lane, workers in needed.items())
     workers = f"{few} workers, as many as the CPU load needs, instead of {many}"
-    yield workers, jobs.worker_usd(at) * many, jobs.worker_usd(at) * few
+    yield workers, backend.worker_usd(at) * many, backend.worker_usd(at) * few
     fast_ms, slow_ms = (LANE_LIMITS[lane].trigger_ms for lane in (Lane.FAST, Lane.SLOW))
     trigger = "The fast lane at the slow lane's trigger"
-    yield trigger, jobs.checkpoints_usd(at, fast_ms), jobs.checkpoints_usd(at, slow_ms)
+    yield trigger, backend.checkpoints_usd(at, fast_ms), backend.checkpoints_usd(at, slow_ms)
     by_broker = at.stage.broker_count * at.measure("kafka_metrics_per_broker")
     metrics = "MSK's metrics by broker instead of by topic"
     yield metrics, at.usd("metric_month", _kafka_metrics(at)), at.usd("metric_month", by_broker)

@@ -8,24 +8,16 @@ from fleetlane.events.lanes import Lane
 from infra.cost.scenario import DAY_S, GB, HOURS_A_MONTH, KIB, Scenario, Traffic
 from infra.stages import TRACED_SHARE, Api
 
-_FULL_CPU_MIB: Final = 1_769
-"""The memory at which Lambda gives a whole vCPU."""
-
-_EVENT_BYTES: Final = 26
-"""What CloudWatch adds to each line of a log."""
-
-_HTTP_REQUEST_KIB: Final = 512
-"""The HTTP API counts a request for each such part of a body."""
-
+_FULL_CPU_MIB: Final = 1_769  # the memory at which Lambda gives a whole vCPU
+_EVENT_BYTES: Final = 26  # what CloudWatch adds to each line of a log
+_HTTP_REQUEST_KIB: Final = 512  # the HTTP API counts a request for each such part of a body
 IOT_KIB_MAX: Final = 128
 _IOT_PART_BYTES: Final = 5_000
 _SELF_HOSTED: Final = ("API Gateway", "Lambda: ingest", "Lambda: authorizer", "CloudWatch: logs")
 _TASK_VCPUS: Final = 1
 _TASK_GIB: Final = 2
 _CONNECTIONS_A_CAPACITY_UNIT: Final = 25
-_KIB_A_CAPACITY_UNIT: Final = 1e6 / 3600
-"""A second: a unit is 1 GB an hour."""
-
+_KIB_A_CAPACITY_UNIT: Final = 1e6 / 3600  # a second: a unit is 1 GB an hour
 _RATE_MAX: Final = 10_000
 
 

@@ -104,10 +104,8 @@ class Scenario:
     """One stage under one traffic.
 
     ``authorizer_hits`` is the share of requests that API Gateway's cache answers: four in five
-    where a device sends once a minute. ``peak`` is the busiest time over the mean.
-
-    Raises:
-        BadScenarioError: A lane gets bodies or a rate that it does not take.
+    where a device sends once a minute. ``peak`` is the busiest time over the mean. Bodies, or a
+    rate, that a lane does not take are a ``BadScenarioError``.
     """
 
     stage: Stage
@@ -118,18 +116,15 @@ class Scenario:
 
     def __post_init__(self) -> None:
         for lane, one in self.traffic.items():
-            per_s_max = self.messages_per_s_max(lane)
-            problem = None
+            of, per_s_max = f"in the {lane} lane", self.messages_per_s_max(lane)
             if one.messages_a_day <= 0 or one.body_kib <= 0:
-                problem = f"no messages, or empty ones, in the {lane} lane; both must be above 0"
-            elif one.is_by_reference and lane not in LARGE_LANES:
-                problem = f"bodies of {one.body_kib:g} KiB in the {lane} lane; over "
-                problem += f"{INLINE_KIB_MAX:g} KiB they go to the bulk lane"
-            elif one.messages_per_s > per_s_max:
-                problem = f"{one.messages_per_s:,.1f} messages a second in the {lane} lane; it "
-                problem += f"takes {per_s_max:,.0f}"
-            if problem is not None:
-                raise BadScenarioError(problem)
+                raise BadScenarioError(f"no messages, or empty ones, {of}; both must be above 0")
+            if one.is_by_reference and lane not in LARGE_LANES:
+                limit = f"over {INLINE_KIB_MAX:g} KiB they go to the bulk lane"
+                raise BadScenarioError(f"bodies of {one.body_kib:g} KiB {of}; {limit}")
+            if one.messages_per_s > per_s_max:
+                asked = f"{one.messages_per_s:,.1f} messages a second {of}"
+                raise BadScenarioError(f"{asked}; it takes {per_s_max:,.0f}")
 
     def usd(self, name: str, count: float = 1) -> float:
         return self.figures.usd(name, count)

@@ -10,6 +10,7 @@ from fleetlane.events import s3_keys
 from fleetlane.events.names import audience_of
 from fleetlane.events.stage_resources import StageResources, canary_key_name, parameter_name
 from infra.alarms.edge import Edge
+from infra.constructs import rights
 from infra.constructs.api.device_api import ApiFunctions
 from infra.constructs.api.http_api import HttpDeviceApi
 from infra.constructs.api.rest_api import RestDeviceApi
@@ -21,7 +22,6 @@ from infra.constructs.functions.platform_function import (
 from infra.constructs.functions.upload_functions import UploadFunctions
 from infra.constructs.kafka.access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
 from infra.constructs.platform_stack import PlatformStack
-from infra.constructs.rights import DELETE, READ, WRITE, grant, grant_items, grant_objects
 from infra.stages import Api
 
 
@@ -99,13 +99,15 @@ class Ingest(PlatformStack):
                 "RECEIPTS_TABLE": stores.receipts.table_name,
             },
         )
-        grant_items(ingest.role, stores.registry, ["dynamodb:BatchGetItem"])
-        grant_items(
+        rights.grant_items(ingest.role, stores.registry, ["dynamodb:BatchGetItem"])
+        rights.grant_items(
             ingest.role, stores.receipts, ["dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"]
         )
-        grant_objects(ingest.role, stores.payloads, WRITE, s3_keys.PAYLOADS)
-        grant_objects(ingest.role, stores.spool, WRITE, s3_keys.SPOOL)
-        grant_objects(ingest.role, stores.artifacts, READ, s3_keys.FLOWS, s3_keys.OVERRIDES)
+        rights.grant_objects(ingest.role, stores.payloads, rights.WRITE, s3_keys.PAYLOADS)
+        rights.grant_objects(ingest.role, stores.spool, rights.WRITE, s3_keys.SPOOL)
+        rights.grant_objects(
+            ingest.role, stores.artifacts, rights.READ, s3_keys.FLOWS, s3_keys.OVERRIDES
+        )
         self._context.kafka.grant_write(ingest.role, (RAW_TOPICS,))
         return ingest
 
@@ -121,7 +123,7 @@ class Ingest(PlatformStack):
             },
             in_network=False,  # it asks DynamoDB alone
         )
-        grant_items(authorizer.role, self._stores.registry, ["dynamodb:GetItem"])
+        rights.grant_items(authorizer.role, self._stores.registry, ["dynamodb:GetItem"])
         return authorizer
 
     def _flow_activation(self) -> PlatformFunction:
@@ -138,8 +140,10 @@ class Ingest(PlatformStack):
                 "TOPIC_REPLICATION": str(self.stage.topic_replication),
             },
         )
-        grant_objects(activation.role, self._stores.artifacts, (*READ, *WRITE), s3_keys.FLOWS)
-        grant_objects(activation.role, self._stores.artifacts, READ, s3_keys.PARSERS)
+        rights.grant_objects(
+            activation.role, self._stores.artifacts, rights.READ_WRITE, s3_keys.FLOWS
+        )
+        rights.grant_objects(activation.role, self._stores.artifacts, rights.READ, s3_keys.PARSERS)
         if self._context.kafka.access is not None:
             topics = (RAW_TOPICS, CANONICAL_TOPICS, UNIQUE_TOPICS)
             self._context.kafka.access.grant_create(activation.role, topics)
@@ -159,20 +163,18 @@ class Ingest(PlatformStack):
                 "SPOOL_BUCKET": self._stores.spool.bucket_name,
             },
         )
-        every = (*READ, *WRITE, *DELETE)
-        grant_objects(respool.role, self._stores.spool, every, s3_keys.SPOOL)
+        rights.grant_objects(respool.role, self._stores.spool, rights.EVERY, s3_keys.SPOOL)
         self._context.kafka.grant_write(respool.role, (RAW_TOPICS,))
         every_minute = Duration.minutes(1)
+        called = targets.LambdaFunction(
+            respool.function, retry_attempts=0, max_event_age=every_minute
+        )
         events.Rule(
             self,
             "Respools",
             description="Records that were spooled while Kafka was unavailable are produced",
             schedule=events.Schedule.rate(every_minute),
-            targets=[
-                targets.LambdaFunction(
-                    respool.function, retry_attempts=0, max_event_age=every_minute
-                )
-            ],
+            targets=[called],
         )
 
     def _canary(self, api_url: str) -> PlatformFunction:
@@ -197,7 +199,7 @@ class Ingest(PlatformStack):
         # The key of Systems Manager decrypts for whoever in the account may read the parameter.
         name = key.lstrip("/")
         key_arn = self.format_arn(service="ssm", resource="parameter", resource_name=name)
-        grant(canary.role, ["ssm:GetParameter"], [key_arn])
+        rights.grant(canary.role, ["ssm:GetParameter"], [key_arn])
         events.Rule(
             self,
             "Canaries",

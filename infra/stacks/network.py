@@ -23,7 +23,15 @@ class Network(PlatformStack):
         super().__init__(scope, "network", stage=stage, description="the private network")
         kinds = ec2.SubnetType
         subnet_type = kinds.PRIVATE_WITH_EGRESS if stage.nat_gateways else kinds.PRIVATE_ISOLATED
-        self._vpc = self._add_vpc(subnet_type)
+        private = ec2.SubnetConfiguration(name="private", subnet_type=subnet_type)
+        public = ec2.SubnetConfiguration(name="public", subnet_type=kinds.PUBLIC)
+        self._vpc = ec2.Vpc(
+            self,
+            "Vpc",
+            availability_zones=list(stage.availability_zones),
+            nat_gateways=stage.nat_gateways,
+            subnet_configuration=[private, public] if stage.nat_gateways else [private],
+        )
         self.private = PrivateNetwork(
             vpc=self._vpc,
             private_subnets=ec2.SubnetSelection(subnet_type=subnet_type),
@@ -44,17 +52,6 @@ class Network(PlatformStack):
             "FlowLog",
             destination=ec2.FlowLogDestination.to_cloud_watch_logs(log_group(self, "FlowLogs")),
             traffic_type=ec2.FlowLogTrafficType.REJECT,
-        )
-
-    def _add_vpc(self, subnet_type: ec2.SubnetType) -> ec2.Vpc:
-        private = ec2.SubnetConfiguration(name="private", subnet_type=subnet_type)
-        public = ec2.SubnetConfiguration(name="public", subnet_type=ec2.SubnetType.PUBLIC)
-        return ec2.Vpc(
-            self,
-            "Vpc",
-            availability_zones=list(self.stage.availability_zones),
-            nat_gateways=self.stage.nat_gateways,
-            subnet_configuration=[private, public] if self.stage.nat_gateways else [private],
         )
 
     def _group(self, name: str, whom: str, *, may_call_out: bool = True) -> ec2.SecurityGroup:

@@ -30,16 +30,15 @@ class Pipeline(PlatformStack):
     """
 
     def __init__(
-        self, scope: Construct, *, stage: Stage, repository: str, stores: Stores, alarms: sns.ITopic
+        self, scope: Construct, *, stage: Stage, stores: Stores, alarms: sns.ITopic
     ) -> None:
         super().__init__(scope, "pipeline", stage=stage, description="the roles of its pipeline")
-        self._repository = repository
         deploys = self._role("Deploys", stage.name, ("deploy", "file-publishing", "lookup"))
         self._role("Reads", f"{stage.name}-read", ("lookup",))
         self._grant_verify(deploys, stores, alarms)
 
     def _role(self, name: str, environment: str, bootstrapped: tuple[str, ...]) -> iam.Role:
-        repository = f"repo:{self._repository}:environment:{environment}"
+        repository = f"repo:{self.stage.pipeline_repository}:environment:{environment}"
         claims = {f"{_ISSUER}:aud": "sts.amazonaws.com", f"{_ISSUER}:sub": repository}
         role = iam.Role(
             self,

@@ -1,7 +1,9 @@
 """The Spark applications, on the engine that the stage names."""
 
+from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
+from infra.constructs.functions.flow_publication import DeployedFlows, FlowPublication
 from infra.constructs.functions.platform_function import FunctionContext
 from infra.constructs.jobs import emr_engine, glue_engine
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
@@ -24,7 +26,15 @@ class Processing(PlatformStack):
         super().__init__(scope, "processing", stage=stage, description="the Spark jobs")
         self.uploads = BucketUploads(self, "Uploads", bucket=stores.artifacts)
         code = JobsCode(self.uploads, artifacts=context.artifacts)
-        shared = _shared(code, stores, streaming, stage)
+        assert stores.key is not None, "a stage in AWS has a key of its own"
+        shared = EngineContext(
+            code=code,
+            kafka=streaming.access,
+            stores=stores,
+            places=_places(stores, streaming, stage),
+            network=streaming.network,
+            key=stores.key,
+        )
         is_glue = stage.engine is Engine.GLUE
         principal = glue_engine.PRINCIPAL if is_glue else emr_engine.PRINCIPAL
         self.engine = (GlueEngine if is_glue else EmrEngine)(self, "Engine", context=shared)
@@ -38,24 +48,23 @@ class Processing(PlatformStack):
         self.restarts = JobRestarts(self, "Restarts", context=context)
         self.restarts.restart(self.kept_running[::-1])  # what must be fast comes last
 
+    def publish(self, flows: DeployedFlows, *, activation: lambda_.Function) -> None:
+        """Put the repository's flows into force, once jobs run that can fetch their parsers."""
+        publication = FlowPublication(
+            self, "Flows", flows=flows, uploads=self.uploads, activation=activation
+        )
+        publication.activated.node.add_dependency(self.restarts)
 
-def _shared(code: JobsCode, stores: Stores, streaming: Streaming, stage: Stage) -> EngineContext:
-    assert stores.key is not None, "a stage in AWS has a key of its own"
-    return EngineContext(
-        code=code,
-        kafka=streaming.access,
-        stores=stores,
-        places=Places(
-            kafka_bootstrap_servers=streaming.kafka.bootstrap_servers,
-            checkpoint_folder=f"s3://{stores.checkpoints.bucket_name}",
-            flows_bucket=stores.artifacts.bucket_name,
-            payload_bucket=stores.payloads.bucket_name,
-            parked_bucket=stores.parked.bucket_name,
-            lake_bucket=stores.lake.bucket_name,
-            spool_bucket=stores.spool.bucket_name,
-            registry_table=stores.registry.table_name,
-            region=stage.region,
-        ),
-        network=streaming.network,
-        key=stores.key,
+
+def _places(stores: Stores, streaming: Streaming, stage: Stage) -> Places:
+    return Places(
+        kafka_bootstrap_servers=streaming.kafka.bootstrap_servers,
+        checkpoint_folder=f"s3://{stores.checkpoints.bucket_name}",
+        flows_bucket=stores.artifacts.bucket_name,
+        payload_bucket=stores.payloads.bucket_name,
+        parked_bucket=stores.parked.bucket_name,
+        lake_bucket=stores.lake.bucket_name,
+        spool_bucket=stores.spool.bucket_name,
+        registry_table=stores.registry.table_name,
+        region=stage.region,
     )

@@ -23,11 +23,7 @@ UNDO_DAYS: Final = 7
 
 
 class Storage(PlatformStack):
-    """A laptop has no key of its own: AWS's are used there.
-
-    Raises:
-        BadStageError: Payloads would expire before they are read.
-    """
+    """A laptop has no key of its own: AWS's are used there."""
 
     def __init__(self, scope: Construct, *, stage: Stage) -> None:
         check_payload_ttl(stage)
@@ -36,6 +32,8 @@ class Storage(PlatformStack):
         self._key = self._own_key() if stage.is_cloud else None
         self._access_logs = self._access_log_bucket() if stage.is_cloud else None
         payloads = self._bucket("Payloads", ttl_days=stage.payload_ttl_days)
+        archived = Duration.days(stage.archived_body_days)
+        bodies = s3.LifecycleRule(id="archived-bodies", prefix=ARCHIVED_BODIES, expiration=archived)
         self.stores = Stores(
             key=self._key,
             payloads=payloads,
@@ -43,7 +41,7 @@ class Storage(PlatformStack):
             parked=self._bucket("Parked", undo_days=UNDO_DAYS),
             spool=self._bucket("Spool", undo_days=UNDO_DAYS),
             artifacts=self._bucket("Artifacts", versioned=True),
-            lake=self._bucket("Lake", undo_days=UNDO_DAYS, rules=[_archived_bodies(stage)]),
+            lake=self._bucket("Lake", undo_days=UNDO_DAYS, rules=[bodies]),
             checkpoints=self._bucket("Checkpoints", undo_days=UNDO_DAYS),
             registry=self._table("Registry", "device_id", has_recovery=True),
             receipts=self._table("Receipts", "receipt_key", expires_by="expires_s"),
@@ -72,9 +70,7 @@ class Storage(PlatformStack):
                 self,
                 "LakeDatabase",
                 catalog_id=Aws.ACCOUNT_ID,
-                database_input=glue.CfnDatabase.DatabaseInputProperty(
-                    name=self.stage.lake_database
-                ),
+                database_input={"name": self.stage.lake_database},
             )
 
     def _own_key(self) -> kms.Key:
@@ -171,11 +167,3 @@ class Storage(PlatformStack):
             deletion_protection=self.is_protected,
             removal_policy=self.removal,
         )
-
-
-def _archived_bodies(stage: Stage) -> s3.LifecycleRule:
-    return s3.LifecycleRule(
-        id="archived-bodies",
-        prefix=ARCHIVED_BODIES,
-        expiration=Duration.days(stage.archived_body_days),
-    )

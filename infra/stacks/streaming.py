@@ -4,7 +4,6 @@ import base64
 import json
 from typing import Final
 
-from aws_cdk import Stack
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_msk as msk
 from aws_cdk import custom_resources as custom
@@ -18,36 +17,6 @@ from infra.constructs.rights import BASIC_LAMBDA_POLICY, suppress
 from infra.stages import Stage
 
 _BY_CDK = "CDK's own function for one call of an API while deploying; it is not called in between."
-
-
-class BootstrapServers(Construct):
-    """CloudFormation does not give the brokers' addresses, so each deploy asks MSK for them.
-
-    ``with_iam`` is ``host:port``, several with commas.
-    """
-
-    def __init__(self, scope: Construct, name: str, *, cluster_arn: str) -> None:
-        super().__init__(scope, name)
-        call = custom.AwsSdkCall(
-            service="Kafka",
-            action="getBootstrapBrokers",
-            parameters={"ClusterArn": cluster_arn},
-            physical_resource_id=custom.PhysicalResourceId.of("bootstrap-servers"),
-            output_paths=["BootstrapBrokerStringSaslIam"],
-        )
-        asked = custom.AwsCustomResource(
-            self,
-            "Asked",
-            on_update=call,
-            install_latest_aws_sdk=False,
-            log_group=log_group(self, "Logs"),
-            policy=custom.AwsCustomResourcePolicy.from_sdk_calls(resources=[cluster_arn]),
-        )
-        self.with_iam: str = asked.get_response_field("BootstrapBrokerStringSaslIam")
-        singleton = custom.AwsCustomResource.PROVIDER_FUNCTION_UUID.replace("-", "")
-        function = Stack.of(self).node.find_child(f"AWS{singleton}")
-        suppress(function, "L1", _BY_CDK)
-        suppress(function, BASIC_LAMBDA_POLICY, _BY_CDK)
 
 
 KAFKA_VERSION: Final = "3.9.x.kraft"
@@ -75,12 +44,14 @@ class Streaming(PlatformStack):
         for topic in platform_topics():
             self._add_topic(topic)
         self.access = KafkaAccess(self, cluster_arn=self._arn)
-        asked = BootstrapServers(self, "BootstrapServers", cluster_arn=self._arn)
-        self.kafka = KafkaEndpoint(bootstrap_servers=asked.with_iam, access=self.access)
+        self.kafka = KafkaEndpoint(bootstrap_servers=self._bootstrap_servers(), access=self.access)
 
     def _cluster(self, network: PrivateNetwork, key: kms.Key) -> msk.CfnCluster:
         """Clients prove who they are by IAM alone."""
-        configuration = self._configuration()
+        settings = "\n".join(BROKER_SETTINGS)
+        configuration = msk.CfnConfiguration(
+            self, "Configuration", name=self.cluster_name, server_properties=settings
+        )
         logs = log_group(self, "BrokerLogs").log_group_name
         cluster = msk.CfnCluster(
             self,
@@ -112,11 +83,29 @@ class Streaming(PlatformStack):
         cluster.apply_removal_policy(self.removal)
         return cluster
 
-    def _configuration(self) -> msk.CfnConfiguration:
-        properties = "\n".join(BROKER_SETTINGS)
-        return msk.CfnConfiguration(
-            self, "Configuration", name=self.cluster_name, server_properties=properties
+    def _bootstrap_servers(self) -> str:
+        """CloudFormation does not give the brokers' addresses, so each deploy asks MSK for them."""
+        scope, with_iam = Construct(self, "BootstrapServers"), "BootstrapBrokerStringSaslIam"
+        call = custom.AwsSdkCall(
+            service="Kafka",
+            action="getBootstrapBrokers",
+            parameters={"ClusterArn": self._arn},
+            physical_resource_id=custom.PhysicalResourceId.of("bootstrap-servers"),
+            output_paths=[with_iam],
         )
+        asked = custom.AwsCustomResource(
+            scope,
+            "Asked",
+            on_update=call,
+            install_latest_aws_sdk=False,
+            log_group=log_group(scope, "Logs"),
+            policy=custom.AwsCustomResourcePolicy.from_sdk_calls(resources=[self._arn]),
+        )
+        singleton = custom.AwsCustomResource.PROVIDER_FUNCTION_UUID.replace("-", "")
+        function = self.node.find_child(f"AWS{singleton}")
+        suppress(function, "L1", _BY_CDK)
+        suppress(function, BASIC_LAMBDA_POLICY, _BY_CDK)
+        return asked.get_response_field(with_iam)
 
     def _add_topic(self, topic: str) -> None:
         """MSK wants a topic's settings as JSON in Base64. More partitions later: a new number."""

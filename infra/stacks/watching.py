@@ -1,6 +1,5 @@
 """Alarms, the topic that they notify, and the dashboard."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -17,34 +16,28 @@ from infra.alarms.brokers import broker_alarms
 from infra.alarms.dashboard import add_dashboard
 from infra.alarms.edge import Edge, edge_alarms
 from infra.alarms.lanes import application_alarms, fleet_alarms, lane_alarms, ledger_alarms
-from infra.constructs.jobs.restarts import KeptRunning
 from infra.constructs.platform_stack import PlatformStack
-from infra.stages import Stage
+from infra.stacks.processing import Processing
+from infra.stacks.streaming import Streaming
 
-RUNBOOK: Final = "docs/alarms.md"
-"""Has a section for each alarm, by its name."""
+RUNBOOK: Final = "docs/alarms.md"  # has a section for each alarm, by its name
 
 
 class Watching(PlatformStack):
     """Every alarm notifies the same topic, when it starts and when it ends."""
 
     def __init__(
-        self,
-        scope: Construct,
-        *,
-        stage: Stage,
-        edge: Edge,
-        cluster_name: str,
-        kept_running: Sequence[KeptRunning],
+        self, scope: Construct, *, edge: Edge, streaming: Streaming, processing: Processing
     ) -> None:
+        stage = streaming.stage
         super().__init__(scope, "watching", stage=stage, description="alarms, dashboard")
         self.topic = self._topic()
         ours = OurMetrics(stage)
         rules = [
             *(rule for lane in Lane for rule in lane_alarms(ours, lane)),
-            *(rule for kept in kept_running for rule in application_alarms(ours, kept)),
+            *(rule for kept in processing.kept_running for rule in application_alarms(ours, kept)),
             *edge_alarms(ours, edge),
-            *broker_alarms(cluster_name, stage),
+            *broker_alarms(streaming.cluster_name, stage),
             *fleet_alarms(stage),
             *ledger_alarms(ours),
         ]
@@ -52,6 +45,8 @@ class Watching(PlatformStack):
         add_dashboard(self, stage, api=edge.api, alarms=alarms)
 
     def _alarm(self, rule: AlarmRule) -> cloudwatch.Alarm:
+        compared, missing = cloudwatch.ComparisonOperator, cloudwatch.TreatMissingData
+        above, below = compared.GREATER_THAN_THRESHOLD, compared.LESS_THAN_THRESHOLD
         alarm = cloudwatch.Alarm(
             self,
             rule.name,
@@ -61,16 +56,8 @@ class Watching(PlatformStack):
             threshold=rule.threshold,
             evaluation_periods=rule.periods,
             datapoints_to_alarm=rule.periods,
-            comparison_operator=(
-                cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
-                if rule.is_low
-                else cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
-            ),
-            treat_missing_data=(
-                cloudwatch.TreatMissingData.BREACHING
-                if rule.silence_alarms
-                else cloudwatch.TreatMissingData.NOT_BREACHING
-            ),
+            comparison_operator=below if rule.is_low else above,
+            treat_missing_data=missing.BREACHING if rule.silence_alarms else missing.NOT_BREACHING,
         )
         notify = actions.SnsAction(self.topic)
         alarm.add_alarm_action(notify)

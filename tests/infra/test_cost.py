@@ -12,10 +12,10 @@ from infra import cost
 from infra.constructs.api.http_api import ACCESS_LOG
 from infra.constructs.jobs import emr_engine, glue_engine
 from infra.constructs.jobs.spark_applications import WORKER_CPUS
-from infra.cost.__main__ import main
+from infra.cost.__main__ import main, million_more
+from infra.cost.backend import WORKER_GIB, WORKER_VCPUS, checkpoints_usd
 from infra.cost.bill import bill, message_usd, with_http
 from infra.cost.edge import break_even_messages_per_s, gateway_usd, self_hosted_usd
-from infra.cost.jobs import WORKER_GIB, WORKER_VCPUS, checkpoints_usd
 from infra.cost.scenario import (
     LARGE_LANES,
     BadScenarioError,
@@ -26,7 +26,6 @@ from infra.cost.scenario import (
     figures_of_files,
     usual_traffic,
 )
-from infra.cost.tables import million_more
 from infra.stages import Api, Engine, settings_of, stage_from
 from tests.infra.synthesis import Synthesized
 

@@ -20,9 +20,7 @@ FAST_ROUTE: Final = "/v1/fast/{stream}"
 BATCH_ROUTE: Final = "/v1/batch"
 UPLOADS_ROUTE: Final = "/v1/uploads/{stream}"
 HEALTH_ROUTE: Final = "/v1/health"
-DEVICE_ROUTES: Final = ("/v1/streams/{stream}", FAST_ROUTE, BATCH_ROUTE)
-"""What a device POSTs to."""
-
+DEVICE_ROUTES: Final = ("/v1/streams/{stream}", FAST_ROUTE, BATCH_ROUTE)  # what a device POSTs to
 PUBLIC_HEALTH: Final = "It only shows that the API answers; no authentication is needed for that."
 
 

@@ -15,6 +15,7 @@ _TRY_LATER: Final = (ProblemTag.TRY_LATER, "the request could not be answered no
 _NO_TOKEN: Final = (ProblemTag.UNAUTHENTICATED, "the token is missing or proves nothing")
 _DENIED: Final = (ProblemTag.FORBIDDEN, "the device may not send here")
 _SLOW_DOWN: Final = (ProblemTag.SLOW_DOWN, "too many requests")
+_NO_ROUTE: Final = (ProblemTag.NO_ROUTE, "no such path and method")
 _TOO_LARGE: Final = "the body is too large; POST /v1/uploads/{stream} takes more"
 
 PROBLEMS: Final = MappingProxyType(
@@ -22,17 +23,14 @@ PROBLEMS: Final = MappingProxyType(
         "UNAUTHORIZED": _NO_TOKEN,
         "ACCESS_DENIED": _DENIED,
         "WAF_FILTERED": _DENIED,
-        "MISSING_AUTHENTICATION_TOKEN": (ProblemTag.NO_ROUTE, "no such path and method"),
-        # Of a path that there is not, with a token: API Gateway takes that for a signature.
-        "INVALID_SIGNATURE": (ProblemTag.NO_ROUTE, "no such path and method"),
-        "RESOURCE_NOT_FOUND": (ProblemTag.NO_ROUTE, "no such path and method"),
+        "MISSING_AUTHENTICATION_TOKEN": _NO_ROUTE,
+        "INVALID_SIGNATURE": _NO_ROUTE,  # of a token where there is no path, to API Gateway
+        "RESOURCE_NOT_FOUND": _NO_ROUTE,
         "REQUEST_TOO_LARGE": (ProblemTag.TOO_LARGE, _TOO_LARGE),
         "THROTTLED": _SLOW_DOWN,
         "QUOTA_EXCEEDED": _SLOW_DOWN,
-        "AUTHORIZER_FAILURE": _TRY_LATER,
-        "AUTHORIZER_CONFIGURATION_ERROR": _TRY_LATER,
-        "INTEGRATION_FAILURE": _TRY_LATER,
-        "INTEGRATION_TIMEOUT": _TRY_LATER,
+        **dict.fromkeys(("AUTHORIZER_FAILURE", "AUTHORIZER_CONFIGURATION_ERROR"), _TRY_LATER),
+        **dict.fromkeys(("INTEGRATION_FAILURE", "INTEGRATION_TIMEOUT"), _TRY_LATER),
         "API_CONFIGURATION_ERROR": _TRY_LATER,
         "DEFAULT_5XX": _TRY_LATER,
     }

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from aws_cdk import CustomResource
 from aws_cdk import aws_iam as iam
@@ -35,14 +34,12 @@ def deployed_flows(folder: Path, artifacts: Artifacts) -> DeployedFlows:
     """Make a version of the flow files in ``folder``, with the artifacts of their parsers.
 
     Raises:
-        BadFlowError: There are none, two collide, a file is refused for itself, or a parser that
-            it names was not built.
+        BadFlowError: There are none, two collide, one is refused, or its parser was not built.
     """
     flows = flows_in(folder)
     if not flows:
-        raise BadFlowError(
-            str(folder), "holds no flow file, and without one every message is parked; add one"
-        )
+        problem = "holds no flow file, and without one every message is parked; add one"
+        raise BadFlowError(str(folder), problem)
     for stream, problem in topic_collisions(flows.values()):
         raise BadFlowError(str(folder / f"{stream}.toml"), problem)
     published = PublishedFlows.of(flows.values(), _artifacts(flows, folder, artifacts))
@@ -62,16 +59,12 @@ def _artifacts(flows: FlowSet, folder: Path, artifacts: Artifacts) -> Iterator[F
         yield found
 
 
-_BY_CDK: Final = "CDK's own function, which forwards a deploy's call; CDK chooses its runtime."
-_VERSIONS: Final = "All versions of one function of ours; CDK may call any of them."
-
-
-def _objects(published: PublishedFlows, owner: str) -> Iterator[tuple[str, bytes]]:
+def _objects(published: PublishedFlows, owner: str) -> Iterator[deployment.ISource]:
     """An owner's version, and that it is wanted: by their keys below those of all owners."""
     wanted = WantedVersion(published.version).to_json()
     version_key = owners_version_key(owner, published.version)
     for key, content in ((version_key, published.to_json()), (wanted_key(owner), wanted)):
-        yield key.removeprefix(FLOW_OWNERS), content
+        yield deployment.Source.data(key.removeprefix(FLOW_OWNERS), content.decode())
 
 
 class FlowPublication(Construct):
@@ -95,33 +88,28 @@ class FlowPublication(Construct):
         super().__init__(scope, name)
         published = flows.published
         owners = sorted({flow.owner for flow in published.flows})
-        versions = [
-            deployment.Source.data(key, content.decode())
-            for owner in owners
-            for key, content in _objects(published.of_owner(owner), owner)
-        ]
+        versions = [one for owner in owners for one in _objects(published.of_owner(owner), owner)]
         artifacts = deployment.Source.asset(str(flows.parsers))
         uploaded = (
             uploads.add("Flows", *versions, prefix=FLOW_OWNERS.rstrip("/")),
             uploads.add("Parsers", artifacts, prefix=PARSERS.rstrip("/")),
         )
-        self.activated = CustomResource(
-            self,
-            "Activated",
-            service_token=self._provider(activation).service_token,
-            resource_type="Custom::ActivatedFlows",
-            properties={"owners": owners, "version": published.version},
-        )
-        self.activated.node.add_dependency(*uploaded)
-
-    def _provider(self, activation: lambda_.Function) -> custom.Provider:
         group = log_group(self, "Logs")
         role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         group.grant_write(role)
         provider = custom.Provider(
             self, "Call", on_event_handler=activation, framework_on_event_role=role, log_group=group
         )
-        suppress(provider, "L1", _BY_CDK)
+        reason = "CDK's own function, which forwards a deploy's call; CDK chooses its runtime."
+        suppress(provider, "L1", reason)
         called = seen_arn(activation, activation.function_arn, reader=self)
-        suppress_wildcard(role, f"{called}:*", _VERSIONS)
-        return provider
+        versions_of_ours = "All versions of one function of ours; CDK may call any of them."
+        suppress_wildcard(role, f"{called}:*", versions_of_ours)
+        self.activated = CustomResource(
+            self,
+            "Activated",
+            service_token=provider.service_token,
+            resource_type="Custom::ActivatedFlows",
+            properties={"owners": owners, "version": published.version},
+        )
+        self.activated.node.add_dependency(*uploaded)

@@ -7,7 +7,6 @@ from typing import Any
 from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from fleetlane.events.metrics import namespace_of
@@ -20,12 +19,8 @@ from infra.constructs.stores.stores import Stores
 from infra.stages import Stage
 
 _NETWORK_ACTIONS = (
-    "ec2:AssignPrivateIpAddresses",
-    "ec2:CreateNetworkInterface",
-    "ec2:DeleteNetworkInterface",
-    "ec2:DescribeNetworkInterfaces",
-    "ec2:DescribeSubnets",
-    "ec2:UnassignPrivateIpAddresses",
+    *("ec2:AssignPrivateIpAddresses", "ec2:UnassignPrivateIpAddresses", "ec2:DescribeSubnets"),
+    *("ec2:CreateNetworkInterface", "ec2:DeleteNetworkInterface", "ec2:DescribeNetworkInterfaces"),
 )
 _PYTHON = "The jobs run 3.13 too; one lock has the dependencies of both."
 _NAMELESS = "Lambda creates and names its network interfaces itself; traces have no names."
@@ -60,6 +55,11 @@ class FunctionContext:
             "HARD_RATE_LIMIT_BYTES_PER_MINUTE": str(self.stage.hard_rate_limit_bytes_per_minute),
             "REGISTRY_TABLE": self.stores.registry.table_name,
         }
+
+    @property
+    def powertools(self) -> Mapping[str, str]:
+        namespace = namespace_of(self.stage.name)
+        return {"POWERTOOLS_TRACE_DISABLED": "true", "POWERTOOLS_METRICS_NAMESPACE": namespace}
 
     def reserved(self, concurrency: int) -> int | None:
         """A laptop reserves no concurrency."""
@@ -97,7 +97,12 @@ class PlatformFunction(Construct):
         is_quiet = name in ANSWERS_DEVICES and context.stage.is_cloud
         is_traced = name in ANSWERS_DEVICES and context.stage.has_tracing
         group = log_group(self, "Logs")
-        self.role = self._role(group, in_network=network is not None, is_traced=is_traced)
+        self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        group.grant_write(self.role)
+        if network is not None:
+            grant(self.role, _NETWORK_ACTIONS, ["*"])
+        if network is not None or is_traced:
+            suppress_wildcard(self.role, "*", _NAMELESS)
         self.function = lambda_.Function(
             self,
             "Function",
@@ -110,32 +115,9 @@ class PlatformFunction(Construct):
             memory_size=size.memory_mib,
             timeout=Duration.seconds(size.timeout_s),
             reserved_concurrent_executions=size.concurrency,
-            environment={
-                **environment,
-                "POWERTOOLS_TRACE_DISABLED": "true",
-                "POWERTOOLS_METRICS_NAMESPACE": namespace_of(context.stage.name),
-            },
+            environment={**environment, **context.powertools},
             tracing=lambda_.Tracing.ACTIVE if is_traced else None,
-            **_placed(network),
+            **({} if network is None else network.of_functions),
             **(_QUIET if is_quiet else {}),
         )
         suppress(self.function, "L1", _PYTHON)
-
-    def _role(self, group: logs.LogGroup, *, in_network: bool, is_traced: bool) -> iam.Role:
-        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        group.grant_write(role)
-        if in_network:
-            grant(role, _NETWORK_ACTIONS, ["*"])
-        if in_network or is_traced:
-            suppress_wildcard(role, "*", _NAMELESS)
-        return role
-
-
-def _placed(network: PrivateNetwork | None) -> dict[str, Any]:
-    if network is None:
-        return {}
-    return {
-        "vpc": network.vpc,
-        "vpc_subnets": network.private_subnets,
-        "security_groups": [network.functions_group],
-    }

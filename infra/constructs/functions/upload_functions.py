@@ -1,7 +1,5 @@
 """The functions of ``lambdas/uploads``: for devices, for notifications, for what was missed."""
 
-from typing import Final
-
 from aws_cdk import Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
@@ -15,13 +13,7 @@ from infra.constructs.functions.platform_function import (
     PlatformFunction,
 )
 from infra.constructs.kafka.access import RAW_TOPICS
-from infra.constructs.rights import READ, WRITE, grant_items, grant_objects
-
-SWEEP_MINUTES: Final = 15
-_BATCH_MESSAGES_MAX: Final = 10
-_LANDING_TIMEOUT_S: Final = 60
-_LANDING_CONCURRENCY: Final = 10
-_SWEEP_TIMEOUT_S: Final = 300
+from infra.constructs.rights import READ, READ_WRITE, WRITE, grant_items, grant_objects
 
 
 class UploadFunctions(Construct):
@@ -64,13 +56,13 @@ class UploadFunctions(Construct):
 
     def _landing(self) -> PlatformFunction:
         """The queue calls it no more often at once than is reserved, so nothing is throttled."""
-        concurrency = self._context.reserved(_LANDING_CONCURRENCY)
-        size = FunctionSize(timeout_s=_LANDING_TIMEOUT_S, concurrency=concurrency)
+        concurrency = self._context.reserved(10)
+        size = FunctionSize(timeout_s=60, concurrency=concurrency)
         landing = self._lander("upload_landing", size)
         landing.function.add_event_source(
             sources.SqsEventSource(
                 self.queue.queue,
-                batch_size=_BATCH_MESSAGES_MAX,
+                batch_size=10,
                 report_batch_item_failures=True,
                 max_concurrency=concurrency,
             )
@@ -79,14 +71,14 @@ class UploadFunctions(Construct):
 
     def _sweep(self) -> PlatformFunction:
         """One at a time: its position is one object."""
-        size = FunctionSize(timeout_s=_SWEEP_TIMEOUT_S, concurrency=self._context.reserved(1))
+        size = FunctionSize(timeout_s=300, concurrency=self._context.reserved(1))
         sweep = self._lander("upload_sweep", size)
-        grant_objects(sweep.role, self._stores.payloads, (*READ, *WRITE), s3_keys.UPLOAD_SWEEP)
+        grant_objects(sweep.role, self._stores.payloads, READ_WRITE, s3_keys.UPLOAD_SWEEP)
         events.Rule(
             self,
             "Sweeps",
             description="Looks for uploads that did not land",
-            schedule=events.Schedule.rate(Duration.minutes(SWEEP_MINUTES)),
+            schedule=events.Schedule.rate(Duration.minutes(15)),
             targets=[targets.LambdaFunction(sweep.function, retry_attempts=0)],
         )
         return sweep
@@ -100,7 +92,7 @@ class UploadFunctions(Construct):
             environment={**self._buckets, **self._context.kafka.settings},
         )
         grant_objects(function.role, self._stores.payloads, READ, s3_keys.UPLOADS)
-        grant_objects(function.role, self._stores.payloads, (*READ, *WRITE), s3_keys.LANDED_UPLOADS)
+        grant_objects(function.role, self._stores.payloads, READ_WRITE, s3_keys.LANDED_UPLOADS)
         grant_objects(function.role, self._stores.artifacts, READ, s3_keys.FLOWS)
         self._context.kafka.grant_write(function.role, (RAW_TOPICS,))
         return function

@@ -27,9 +27,7 @@ from infra.constructs.rights import grant, suppress_wildcard
 PRINCIPAL: Final = "emr-serverless.amazonaws.com"
 RELEASE: Final = "emr-spark-8.1.0"
 ENDED: Final = ("CANCELLED", "FAILED", "SUCCESS")
-ARCHITECTURE: Final = "X86_64"
-"""What Glue runs on too: both unpack the same packages."""
-
+ARCHITECTURE: Final = "X86_64"  # what Glue runs on too: both unpack the same packages
 WORKER_MEMORY_GIB: Final = 16
 DRIVER_OVERHEAD_GIB: Final = 4
 """Of the driver's memory: for its Python with the watch's counts, and the JVM beside its heap."""
@@ -38,9 +36,7 @@ JVM_OVERHEAD_GIB: Final = 1
 PYTHON_WORKER_BYTES: Final = 768 << 20
 """A task's Python: its batch, what it shares with its parser, and parsers that wait beside it."""
 
-IMAGES_PYTHON: Final = "python3.13"
-"""As the release has it: 3.11 and 3.13, it says, but not where."""
-
+IMAGES_PYTHON: Final = "python3.13"  # as the release has it: 3.11 and 3.13, it says, but not where
 FAILED_ATTEMPTS_AN_HOUR: Final = 10
 """EMR's own limit. After that the run has failed, and a new one is started."""
 
@@ -59,9 +55,17 @@ class EmrEngine(Construct):
 
     def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
         logs = log_group(role, "Logs")
-        _let_log(role, logs)
+        logs.grant_write(role.role)
+        # EMR looks for the log group, as the application's role, before it writes.
+        grant(role.role, ["logs:DescribeLogGroups"], ["*"])
+        grant(role.role, ["logs:DescribeLogStreams"], [logs.log_group_arn])
+        suppress_wildcard(role.role, "*", _NAMELESS)
         settings = self._settings(application, logs)
-        ours = self._application(application, settings)
+        name = f"{Stack.of(self).stack_name}-{application.name}"
+        # One run at a time: two would write the same checkpoints.
+        ours = emrserverless.CfnApplication(
+            self, application.name, name=name, type="SPARK", **settings
+        )
         look = self._call(ours, f"look for {application.name}", "listJobRuns", States=ALIVE)
         driver = self._driver(application)
         start = self._start(application, role, ours, driver)
@@ -74,7 +78,7 @@ class EmrEngine(Construct):
             f"{application.name}-kept-running",
             job=Job(
                 application=application.name,
-                name=f"{Stack.of(self).stack_name}-{application.name}",
+                name=name,
                 started_with={"application": settings, "driver": driver},
                 ended=events.EventPattern(
                     source=["aws.emr-serverless"],
@@ -87,40 +91,23 @@ class EmrEngine(Construct):
             starting=self._unless_held(application, look),
         )
 
-    def _application(
-        self, application: SparkApplication, settings: dict[str, Any]
-    ) -> emrserverless.CfnApplication:
-        """One run at a time: two would write the same checkpoints."""
-        return emrserverless.CfnApplication(
-            self,
-            application.name,
-            name=f"{Stack.of(self).stack_name}-{application.name}",
-            type="SPARK",
-            **settings,
-        )
-
     def _settings(self, application: SparkApplication, logs: ILogGroup) -> dict[str, Any]:
         """All of an application that a deploy may change: EMR has it stopped for that."""
-        own, network = emrserverless.CfnApplication, self._context.network
+        network = self._context.network
+        to_logs = {"enabled": True, "logGroupName": logs.log_group_name}
         return {
             "release_label": RELEASE,
             "architecture": ARCHITECTURE,
-            "maximum_capacity": own.MaximumAllowedResourcesProperty(
-                cpu=f"{application.workers * WORKER_CPUS} vCPU",
-                memory=f"{application.workers * WORKER_MEMORY_GIB} GB",
-            ),
-            "network_configuration": own.NetworkConfigurationProperty(
-                subnet_ids=[subnet.subnet_id for subnet in network.subnets],
-                security_group_ids=[network.jobs_group.security_group_id],
-            ),
-            "scheduler_configuration": own.SchedulerConfigurationProperty(
-                max_concurrent_runs=1, queue_timeout_minutes=15
-            ),
-            "monitoring_configuration": own.MonitoringConfigurationProperty(
-                cloud_watch_logging_configuration=own.CloudWatchLoggingConfigurationProperty(
-                    enabled=True, log_group_name=logs.log_group_name
-                )
-            ),
+            "maximum_capacity": {
+                "cpu": f"{application.workers * WORKER_CPUS} vCPU",
+                "memory": f"{application.workers * WORKER_MEMORY_GIB} GB",
+            },
+            "network_configuration": {
+                "securityGroupIds": [network.jobs_group.security_group_id],
+                "subnetIds": [subnet.subnet_id for subnet in network.subnets],
+            },
+            "scheduler_configuration": {"maxConcurrentRuns": 1, "queueTimeoutMinutes": 15},
+            "monitoring_configuration": {"cloudWatchLoggingConfiguration": to_logs},
         }
 
     def _start(
@@ -149,13 +136,12 @@ class EmrEngine(Construct):
         )
 
     def _driver(self, application: SparkApplication) -> dict[str, Any]:
-        return {
-            "SparkSubmit": {
-                "EntryPoint": self._context.code.script_url,
-                "EntryPointArguments": application.argv(self._context.places),
-                "SparkSubmitParameters": self._submit_parameters(application),
-            }
+        submitted = {
+            "EntryPoint": self._context.code.script_url,
+            "EntryPointArguments": application.argv(self._context.places),
+            "SparkSubmitParameters": self._submit_parameters(application),
         }
+        return {"SparkSubmit": submitted}
 
     def _submit_parameters(self, application: SparkApplication) -> str:
         code, own = self._context.code, self._context.code.python_in_environment
@@ -242,11 +228,3 @@ def executor_overhead_gib(lane: Lane | None) -> int:
     """
     parser_bytes = 0 if lane is None else LANE_LIMITS[lane].memory_bytes_max
     return JVM_OVERHEAD_GIB + ceil(WORKER_CPUS * (PYTHON_WORKER_BYTES + parser_bytes) / 2**30)
-
-
-def _let_log(role: ApplicationRole, logs: ILogGroup) -> None:
-    """EMR looks for the log group, as the application's role, before it writes."""
-    logs.grant_write(role.role)
-    grant(role.role, ["logs:DescribeLogGroups"], ["*"])
-    grant(role.role, ["logs:DescribeLogStreams"], [logs.log_group_arn])
-    suppress_wildcard(role.role, "*", _NAMELESS)

@@ -22,26 +22,14 @@ WORKER_TYPE: Final = "G.1X"
 ENDED: Final = ("FAILED", "STOPPED", "SUCCEEDED", "TIMEOUT")
 
 _LOG_ACTIONS: Final = ("logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents")
-_LOG_GROUPS: Final = ("error", "output")
-"""Glue's names, after the prefix that a job gives: what Spark logs, and what it prints."""
-
-METRICS_NAMESPACE: Final = "Glue"
 _NETWORK_ACTIONS: Final = (
-    "ec2:CreateNetworkInterface",
-    "ec2:CreateTags",
-    "ec2:DeleteNetworkInterface",
-    "ec2:DescribeNetworkInterfaces",
-    "ec2:DescribeRouteTables",
-    "ec2:DescribeSecurityGroups",
-    "ec2:DescribeSubnets",
-    "ec2:DescribeVpcAttribute",
-    "ec2:DescribeVpcEndpoints",
+    *("ec2:CreateNetworkInterface", "ec2:CreateTags", "ec2:DeleteNetworkInterface"),
+    *("ec2:DescribeNetworkInterfaces", "ec2:DescribeRouteTables", "ec2:DescribeSecurityGroups"),
+    *("ec2:DescribeSubnets", "ec2:DescribeVpcAttribute", "ec2:DescribeVpcEndpoints"),
 )
 _NAMELESS: Final = (
     "Glue's network interfaces have no name before they exist, and metrics have none."
 )
-_GIVEN_ZONE: Final = "Zones are given by the stage, so that synthesis needs no credentials."
-_OWN_LOGS: Final = "The log groups are ours, with the key of the stage."
 
 
 class GlueEngine(Construct):
@@ -58,17 +46,16 @@ class GlueEngine(Construct):
         log_prefix = f"/fleetlane/{job_name}"
         self._let_run(role, log_prefix)
         arguments = self._arguments(application, log_prefix)
-        job = self._job(application, role, job_name, arguments)
-        suppress(job, "GL1", _OWN_LOGS)
+        job = self._job(application, role.role.role_arn, job_name, arguments)
+        suppress(job, "GL1", "The log groups are ours, with the key of the stage.")
+        arn = Stack.of(self).format_arn(service="glue", resource="job", resource_name=job_name)
         start = tasks.CallAwsService(
             self,
             f"start {application.name}",
             service="glue",
             action="startJobRun",
             iam_action="glue:StartJobRun",
-            iam_resources=[
-                Stack.of(self).format_arn(service="glue", resource="job", resource_name=job_name)
-            ],
+            iam_resources=[arn],
             parameters={"JobName": job.ref},
         )
         runs = stepfunctions.Succeed(self, f"{application.name} runs already")
@@ -95,19 +82,15 @@ class GlueEngine(Construct):
         )
 
     def _job(
-        self,
-        application: SparkApplication,
-        role: ApplicationRole,
-        job_name: str,
-        arguments: dict[str, str],
+        self, application: SparkApplication, role_arn: str, name: str, arguments: dict[str, str]
     ) -> glue.CfnJob:
         """The run has no timeout, and Glue does not retry it: KeptRunning restarts it."""
-        context = self._context
+        command = {"name": "gluestreaming", "pythonVersion": "3"}
         return glue.CfnJob(
             self,
             application.name,
-            name=job_name,
-            role=role.role.role_arn,
+            name=name,
+            role=role_arn,
             glue_version=GLUE_VERSION,
             worker_type=WORKER_TYPE,
             number_of_workers=application.workers,
@@ -115,11 +98,7 @@ class GlueEngine(Construct):
             max_retries=0,
             connections={"connections": self._connections},
             security_configuration=self._encryption.ref,
-            command={
-                "name": "gluestreaming",
-                "pythonVersion": "3",
-                "scriptLocation": context.code.script_url,
-            },
+            command={**command, "scriptLocation": self._context.code.script_url},
             default_arguments=arguments,
         )
 
@@ -140,16 +119,14 @@ class GlueEngine(Construct):
 
     def _encrypted(self) -> glue.CfnSecurityConfiguration:
         key_arn = self._context.key.key_arn
+        bookmarks = {"jobBookmarksEncryptionMode": "CSE-KMS", "kmsKeyArn": key_arn}
         return glue.CfnSecurityConfiguration(
             self,
             "Encryption",
             name=Stack.of(self).stack_name,
             encryption_configuration={
                 "cloudWatchEncryption": {"cloudWatchEncryptionMode": "DISABLED"},
-                "jobBookmarksEncryption": {
-                    "jobBookmarksEncryptionMode": "CSE-KMS",
-                    "kmsKeyArn": key_arn,
-                },
+                "jobBookmarksEncryption": bookmarks,
                 "s3Encryptions": [{"s3EncryptionMode": "SSE-KMS", "kmsKeyArn": key_arn}],
             },
         )
@@ -171,9 +148,9 @@ class GlueEngine(Construct):
                 },
             },
         )
-        Validations.of(connection).acknowledge(
-            Acknowledgment(id="CloudFormation-Validate::W3010", reason=_GIVEN_ZONE)
-        )
+        reason = "Zones are given by the stage, so that synthesis needs no credentials."
+        given = Acknowledgment(id="CloudFormation-Validate::W3010", reason=reason)
+        Validations.of(connection).acknowledge(given)
         return connection.ref
 
     def _connection_name(self, zone: str) -> str:
@@ -182,11 +159,11 @@ class GlueEngine(Construct):
     def _let_run(self, role: ApplicationRole, log_prefix: str) -> None:
         """What Glue itself does as the job's role: it logs, measures, and joins the network."""
         stack, key = Stack.of(self), self._context.key
-        for name in _LOG_GROUPS:
+        for name in ("error", "output"):  # Glue's names: what Spark logs, and what it prints
             log_name = f"{log_prefix}/{name}"
             logs = log_group(role, name, log_group_name=log_name, key=key)
             grant(role.role, _LOG_ACTIONS, [logs.log_group_arn])
-        glues = {"StringEquals": {"cloudwatch:namespace": METRICS_NAMESPACE}}
+        glues = {"StringEquals": {"cloudwatch:namespace": "Glue"}}
         grant(role.role, ["cloudwatch:PutMetricData"], ["*"], conditions=glues)
         zones = [subnet.availability_zone for subnet in self._context.network.subnets]
         names = [("connection", self._connection_name(zone)) for zone in zones]

@@ -26,7 +26,6 @@ from infra.constructs.platform_stack import log_group
 from infra.stages import Engine
 
 CHECK_MINUTES: Final = 5
-_OWN_LOGS: Final = "The delivery of a state machine's logs and traces has no resources to name."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +57,18 @@ class KeptRunning(Construct):
     ) -> None:
         super().__init__(scope, name)
         self.job, self.application = job, job.application
-        self.machine = self._machine(starting)
+        self.machine = stepfunctions.StateMachine(
+            self,
+            "Starts",
+            definition_body=stepfunctions.DefinitionBody.from_chainable(starting),
+            timeout=Duration.minutes(10),
+            tracing_enabled=True,
+            logs=stepfunctions.LogOptions(
+                destination=log_group(self, "Logs"), level=stepfunctions.LogLevel.ALL
+            ),
+        )
+        reason = "The delivery of a state machine's logs and traces has no resources to name."
+        rights.suppress(self.machine.role, "IAM5[Resource::*]", reason)
         nothing = events.RuleTargetInput.from_object({})
         target = targets.SfnStateMachine(self.machine, input=nothing)
         self.ended = events.Rule(
@@ -77,31 +87,14 @@ class KeptRunning(Construct):
         )
         self.rules = (self.ended, again)
 
-    def _machine(self, starting: stepfunctions.IChainable) -> stepfunctions.StateMachine:
-        group = log_group(self, "Logs")
-        machine = stepfunctions.StateMachine(
-            self,
-            "Starts",
-            definition_body=stepfunctions.DefinitionBody.from_chainable(starting),
-            timeout=Duration.minutes(10),
-            tracing_enabled=True,
-            logs=stepfunctions.LogOptions(destination=group, level=stepfunctions.LogLevel.ALL),
-        )
-        rights.suppress(machine.role, "IAM5[Resource::*]", _OWN_LOGS)
-        return machine
-
 
 RESTARTED: Final = "RestartedJob"
 RESTED: Final = "RestedApplication"
 LOOK_S: Final = 10
-LIMIT_MINUTES: Final = 55
-"""CloudFormation itself waits an hour."""
-
+LIMIT_MINUTES: Final = 55  # CloudFormation itself waits an hour
 _BY_CDK: Final = "CDK's own functions, which forward a deploy's calls; CDK chooses their runtime."
 _WAITER: Final = "CDK's own state machine, one step that calls one function until it is done."
 _VERSIONS: Final = "All versions of one function; CDK may call any of them."
-_OURS: Final = "Only those of this stage: by their name's beginning, or by their tag."
-_LISTED: Final = "EMR lists applications without a resource name."
 
 
 class JobRestarts(Construct):
@@ -192,20 +185,18 @@ class JobRestarts(Construct):
 
     def _grant(self, role: iam.Role) -> None:
         marks = (s3_keys.STOP_MARKERS, s3_keys.STARTED_MARKERS, s3_keys.HELD_APPLICATIONS)
-        every = (*rights.READ, *rights.WRITE, *rights.DELETE)
-        rights.grant_objects(role, self._context.stores.checkpoints, every, *marks)
+        rights.grant_objects(role, self._context.stores.checkpoints, rights.EVERY, *marks)
         rights.grant(role, ["cloudformation:DescribeStacks"], [Aws.STACK_ID])
         self._grant_pattern(role, ["states:StartExecution"], "states", "stateMachine:*")
         if self._context.stage.engine is Engine.GLUE:
             jobs = f"job/{Stack.of(self).stack_name}-*"
             self._grant_pattern(role, ["glue:BatchStopJobRun", "glue:GetJobRuns"], "glue", jobs)
             return
-        ends = [
-            f"emr-serverless:{one}" for one in ("CancelJobRun", "ListJobRuns", "StopApplication")
-        ]
+        called = ("CancelJobRun", "ListJobRuns", "StopApplication")
+        ends = [f"emr-serverless:{one}" for one in called]
         self._grant_pattern(role, ends, "emr-serverless", "/applications/*")
         rights.grant(role, ["emr-serverless:ListApplications"], ["*"])
-        rights.suppress_wildcard(role, "*", _LISTED)
+        rights.suppress_wildcard(role, "*", "EMR lists applications without a resource name.")
 
     def _grant_pattern(
         self, role: iam.Role, actions: Sequence[str], service: str, resources: str
@@ -214,12 +205,9 @@ class JobRestarts(Construct):
         stage = self._context.stage
         where = f"{service}:{stage.region}"
         tagged = {"StringEquals": {"aws:ResourceTag/fleetlane:stage": stage.name}}
-        rights.grant(
-            role,
-            actions,
-            [f"arn:{Aws.PARTITION}:{where}:{Aws.ACCOUNT_ID}:{resources}"],
-            conditions=None if service == "glue" else tagged,
-        )
-        rights.suppress_wildcard(
-            role, f"arn:<AWS::Partition>:{where}:<AWS::AccountId>:{resources}", _OURS
-        )
+        conditions = None if service == "glue" else tagged
+        arn = f"arn:{Aws.PARTITION}:{where}:{Aws.ACCOUNT_ID}:{resources}"
+        rights.grant(role, actions, [arn], conditions=conditions)
+        seen = f"arn:<AWS::Partition>:{where}:<AWS::AccountId>:{resources}"
+        reason = "Only those of this stage: by their name's beginning, or by their tag."
+        rights.suppress_wildcard(role, seen, reason)

@@ -6,18 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from itertools import batched
 from typing import Any, Final
 
-from fleetlane.events.job_arguments import (
-    DeduplicateArguments,
-    FleetMetadataArguments,
-    FleetWatchArguments,
-    HostArguments,
-    JobArguments,
-    KafkaSecurity,
-    LakeArguments,
-    ParseLaneArguments,
-    StandingLedgerArguments,
-    lake_tables,
-)
+from fleetlane.events import job_arguments
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import namespace_of
 from infra.stages import Stage
@@ -25,12 +14,12 @@ from infra.stages import Stage
 APPLICATION_PREFIX: Final = "fleetlane-"
 LAKE_APPLICATION: Final = "lake"
 _JOB_NAMES: Final = {
-    ParseLaneArguments: "parse_lane",
-    FleetMetadataArguments: "fleet_metadata",
-    FleetWatchArguments: "fleet_watch",
-    DeduplicateArguments: "deduplicate",
-    LakeArguments: "lake",
-    StandingLedgerArguments: "standing_ledger",
+    job_arguments.ParseLaneArguments: "parse_lane",
+    job_arguments.FleetMetadataArguments: "fleet_metadata",
+    job_arguments.FleetWatchArguments: "fleet_watch",
+    job_arguments.DeduplicateArguments: "deduplicate",
+    job_arguments.LakeArguments: "lake",
+    job_arguments.StandingLedgerArguments: "standing_ledger",
 }
 
 WORKER_CPUS: Final = 4
@@ -59,7 +48,7 @@ class Places:
     lake_bucket: str
     spool_bucket: str
     registry_table: str
-    kafka_security: KafkaSecurity = KafkaSecurity.IAM
+    kafka_security: job_arguments.KafkaSecurity = job_arguments.KafkaSecurity.IAM
     region: str | None = None
 
 
@@ -110,7 +99,7 @@ class SparkApplication:
 
     def argv(self, places: Places) -> list[str]:
         """The arguments of ``glue_jobs/host.py``, in which each job finds all of its own."""
-        host = HostArguments(
+        host = job_arguments.HostArguments(
             application=APPLICATION_PREFIX + self.name,
             jobs="; ".join(_job(job) for job in self._jobs(places)),
             region=places.region,
@@ -118,7 +107,7 @@ class SparkApplication:
         )
         return host.to_argv()
 
-    def _jobs(self, places: Places) -> Iterator[JobArguments]:
+    def _jobs(self, places: Places) -> Iterator[job_arguments.JobArguments]:
         """Each has what it has a field for, of the places and of the stage's settings."""
         stage, executors = self.stage, self.executors
         given: dict[str, Any] = {
@@ -137,19 +126,19 @@ class SparkApplication:
             names = {field.name for field in fields(kind)}
             yield kind(**{name: given[name] for name in names & given.keys()}, **own)
 
-    def _kinds(self) -> Iterator[tuple[type[JobArguments], Mapping[str, Any]]]:
+    def _kinds(self) -> Iterator[tuple[type[job_arguments.JobArguments], Mapping[str, Any]]]:
         """Its jobs, with what each has of its own."""
         if self.lane is None:
-            yield DeduplicateArguments, {}
-            for tables in lake_tables(self.stage.raw_archive_days):
-                yield LakeArguments, {"tables": tables}
-            yield StandingLedgerArguments, {}
-            yield FleetWatchArguments, {}
+            yield job_arguments.DeduplicateArguments, {}
+            for tables in job_arguments.lake_tables(self.stage.raw_archive_days):
+                yield job_arguments.LakeArguments, {"tables": tables}
+            yield job_arguments.StandingLedgerArguments, {}
+            yield job_arguments.FleetWatchArguments, {}
             return
-        is_fast = self.lane is Lane.FAST
-        yield ParseLaneArguments, {"trigger": self.stage.fast_trigger} if is_fast else {}
+        own = {"trigger": self.stage.fast_trigger} if self.lane is Lane.FAST else {}
+        yield job_arguments.ParseLaneArguments, own
         if self.has_metadata:
-            yield FleetMetadataArguments, {}
+            yield job_arguments.FleetMetadataArguments, {}
 
 
 def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:
@@ -162,7 +151,7 @@ def named_arguments(argv: Sequence[str]) -> dict[str, str]:
     return dict(batched(argv, 2, strict=True))
 
 
-def _job(arguments: JobArguments) -> str:
+def _job(arguments: job_arguments.JobArguments) -> str:
     """A job as ``host.py`` reads it. Quoted: addresses are tokens until the deploy."""
     words = [_JOB_NAMES[type(arguments)], *arguments.to_argv()]
     return " ".join(word if word.startswith("--") else shlex.quote(word) for word in words)

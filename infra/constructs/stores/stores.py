@@ -1,6 +1,5 @@
 """The stores of a stage, as functions and jobs are given them, and how they are emptied."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -35,28 +34,18 @@ def days_on_the_way() -> int:
     """The longest that a payload may have to be there.
 
     Its notification can wait before its record lands. The record can wait in the spool, then for as
-    long as each topic keeps it that it comes to on its way.
+    long as each topic keeps it that it comes to on its way: it lands in the bulk lane, and is tried
+    in the slow lane. Each time it waits for its turn, and once more where its flow's budget is used
+    up.
     """
-    waits_ms = sum(topic_settings(topic).retention_ms for topic in _topics_on_the_way())
+    lanes = (Lane.BULK, *[Lane.SLOW] * SLOW_TRIES_MAX)
+    topics = (str(RawTopic(lane=lane, is_over=over)) for lane in lanes for over in (False, True))
+    waits_ms = sum(topic_settings(topic).retention_ms for topic in topics)
     return -(-waits_ms // _DAY_MS) + SPOOL_DAYS + DEAD_LETTER_DAYS
 
 
-def _topics_on_the_way() -> Iterator[str]:
-    """The topics of a message's longest way, each as often as it may wait there.
-
-    It lands in the bulk lane, and is tried in the slow lane. Each time it waits for its turn, and
-    once more where its flow's budget is used up.
-    """
-    for lane in (Lane.BULK, *[Lane.SLOW] * SLOW_TRIES_MAX):
-        yield from (str(RawTopic(lane=lane, is_over=is_over)) for is_over in (False, True))
-
-
 def check_payload_ttl(stage: Stage) -> None:
-    """Refuse a stage whose payloads may expire before they are read.
-
-    Raises:
-        BadStageError: The TTL is no longer than the sum of all retentions on a payload's way.
-    """
+    """Refuse a stage whose payloads may expire before they are read."""
     needed = days_on_the_way()
     if stage.payload_ttl_days <= needed:
         problem = (
@@ -71,8 +60,6 @@ AGAIN_AFTER_S: Final = 360
 
 RECEIVES_MAX: Final = 200
 """Enough attempts for nearly all of a message's day in the queue: few outages make dead letters."""
-
-_S3: Final = "s3.amazonaws.com"
 
 
 class UploadQueue(Construct):
@@ -96,8 +83,18 @@ class UploadQueue(Construct):
         # Only that the sender is of this account: the bucket's own name is not known before it is
         # made, and S3 makes it only once it may send.
         ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
-        self.queue.grant_send_messages(iam.ServicePrincipal(_S3, conditions=ours))
-        self._notify(bucket)
+        self.queue.grant_send_messages(iam.ServicePrincipal("s3.amazonaws.com", conditions=ours))
+        resource = bucket.node.default_child
+        assert isinstance(resource, s3.CfnBucket)
+        notified = {
+            "event": "s3:ObjectCreated:*",
+            "queue": self.queue.queue_arn,
+            "filter": {"s3Key": {"rules": [{"name": "prefix", "value": UPLOADS}]}},
+        }
+        resource.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
+            queue_configurations=[notified]
+        )
+        resource.node.add_dependency(self.queue)  # and on its policy: S3 tries it at once
 
     def _queue(self, name: str, *, days: int, dead: sqs.DeadLetterQueue | None = None) -> sqs.Queue:
         key = self._key
@@ -111,19 +108,6 @@ class UploadQueue(Construct):
             visibility_timeout=Duration.seconds(AGAIN_AFTER_S),
             dead_letter_queue=dead,
         )
-
-    def _notify(self, bucket: s3.Bucket) -> None:
-        resource = bucket.node.default_child
-        assert isinstance(resource, s3.CfnBucket)
-        notified = {
-            "event": "s3:ObjectCreated:*",
-            "queue": self.queue.queue_arn,
-            "filter": {"s3Key": {"rules": [{"name": "prefix", "value": UPLOADS}]}},
-        }
-        resource.notification_configuration = s3.CfnBucket.NotificationConfigurationProperty(
-            queue_configurations=[notified]
-        )
-        resource.node.add_dependency(self.queue)  # and on its policy: S3 tries it at once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,11 +126,6 @@ class Stores:
     receipts: dynamodb.Table
 
 
-_CODE: Final = Path(__file__).with_name("emptying.py")
-_PYTHON: Final = "The jobs run 3.13 too; one version has to be looked after."
-_ALL_OBJECTS: Final = "The bucket goes with its stack, and so does every object in it."
-
-
 class EmptiedBuckets(Construct):
     """Empties buckets right before their stack deletes them. A stage that keeps data has none."""
 
@@ -161,14 +140,15 @@ class EmptiedBuckets(Construct):
             self,
             "Function",
             runtime=lambda_.Runtime.PYTHON_3_13,
-            code=lambda_.Code.from_inline(_CODE.read_text()),
+            code=lambda_.Code.from_inline(Path(__file__).with_name("emptying.py").read_text()),
             handler="index.handle",
             role=self._role,
             log_group=group,
             memory_size=256,
             timeout=Duration.minutes(15),
         )
-        suppress(self._function, "L1", _PYTHON)
+        reason = "The jobs run 3.13 too; one version has to be looked after."
+        suppress(self._function, "L1", reason)
 
     def add(self, bucket: s3.Bucket) -> None:
         """The first of all is emptied last: it has the others' access logs."""
@@ -177,7 +157,8 @@ class EmptiedBuckets(Construct):
         grant(self._role, of_bucket, [bucket.bucket_arn])
         of_objects = ["s3:DeleteObject", "s3:DeleteObjectVersion"]
         grant(self._role, of_objects, [bucket.arn_for_objects("*")])
-        suppress_wildcard(self._role, f"<{logical_id}.Arn>/*", _ALL_OBJECTS)
+        reason = "The bucket goes with its stack, and so does every object in it."
+        suppress_wildcard(self._role, f"<{logical_id}.Arn>/*", reason)
         emptied = CustomResource(
             self,
             bucket.node.id,

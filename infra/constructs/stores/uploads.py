@@ -8,17 +8,7 @@ from aws_cdk import aws_s3_assets as assets
 from aws_cdk import aws_s3_deployment as deployment
 from constructs import Construct
 
-from infra.artifacts.folder import (
-    ENVIRONMENT,
-    ICEBERG,
-    JARS,
-    PACKAGES,
-    PACKAGES_AS_WHEELS,
-    PYTHON,
-    SCRIPT,
-    SOURCES,
-    Artifacts,
-)
+from infra.artifacts import folder
 from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import BASIC_LAMBDA_POLICY, seen_arn, suppress
 
@@ -27,13 +17,8 @@ _BY_CDK: Final = (
     "deploy's uploads to ours; what it may do is CDK's choice, and both hold nothing but these."
 )
 _ITS_ACTIONS: Final = (
-    "kms:GenerateDataKey*",
-    "kms:ReEncrypt*",
-    "s3:Abort*",
-    "s3:DeleteObject*",
-    "s3:GetBucket*",
-    "s3:GetObject*",
-    "s3:List*",
+    *("kms:GenerateDataKey*", "kms:ReEncrypt*", "s3:Abort*", "s3:DeleteObject*"),
+    *("s3:GetBucket*", "s3:GetObject*", "s3:List*"),
 )
 
 
@@ -83,9 +68,10 @@ JOBS_CODE: Final = "jobs/"
 class LocalJobsCode(Construct):
     """The code where the deploy puts assets; its outputs say where a laptop finds it."""
 
-    def __init__(self, scope: Construct, name: str, *, artifacts: Artifacts) -> None:
+    def __init__(self, scope: Construct, name: str, *, artifacts: folder.Artifacts) -> None:
         super().__init__(scope, name)
-        for what, file in {"Script": SCRIPT, "Archive": SOURCES, "Packages": PACKAGES}.items():
+        files = (folder.SCRIPT, folder.SOURCES, folder.PACKAGES)
+        for what, file in zip(("Script", "Archive", "Packages"), files, strict=True):
             asset = assets.Asset(self, what, path=str(artifacts.job_file(file)))
             CfnOutput(self, f"{what}Url", value=asset.s3_object_url)
 
@@ -100,16 +86,16 @@ class JobsCode:
     ``iceberg_jar_url`` is for an engine that is not asked for its own.
     """
 
-    def __init__(self, uploads: BucketUploads, *, artifacts: Artifacts) -> None:
-        folder = str(artifacts.jobs_folder())
-        prefix = f"{JOBS_CODE}{FileSystem.fingerprint(folder)[:16]}"
+    def __init__(self, uploads: BucketUploads, *, artifacts: folder.Artifacts) -> None:
+        code = str(artifacts.jobs_folder())
+        prefix = f"{JOBS_CODE}{FileSystem.fingerprint(code)[:16]}"
         url = f"s3://{uploads.bucket.bucket_name}/{prefix}"
-        self.script_url, self.sources_url = f"{url}/{SCRIPT}", f"{url}/{SOURCES}"
-        self.wheels_url = f"{url}/{PACKAGES_AS_WHEELS}"
-        self.environment_url = f"{url}/{ENVIRONMENT}"
-        self.python_in_environment = PYTHON if artifacts.has_python() else None
-        urls = {jar: f"{url}/{JARS}/{jar}" for jar in artifacts.jars()}
-        [iceberg] = [jar for jar in urls if jar.startswith(ICEBERG)]
+        self.script_url, self.sources_url = f"{url}/{folder.SCRIPT}", f"{url}/{folder.SOURCES}"
+        self.wheels_url = f"{url}/{folder.PACKAGES_AS_WHEELS}"
+        self.environment_url = f"{url}/{folder.ENVIRONMENT}"
+        self.python_in_environment = folder.PYTHON if artifacts.has_python() else None
+        urls = {jar: f"{url}/{folder.JARS}/{jar}" for jar in artifacts.jars()}
+        [iceberg] = [jar for jar in urls if jar.startswith(folder.ICEBERG)]
         self.iceberg_jar_url = urls.pop(iceberg)
         self.kafka_jar_urls = tuple(urls.values())
-        self.uploaded = uploads.add("Jobs", deployment.Source.asset(folder), prefix=prefix)
+        self.uploaded = uploads.add("Jobs", deployment.Source.asset(code), prefix=prefix)
