@@ -81,7 +81,7 @@ class HostArguments(Arguments):
     """Arguments of ``host``: the application's name, and its jobs as ``host.py`` describes.
 
     ``region`` is AWS's; without one, its clients find their own. A shuffle has so many
-    ``shuffle_partitions``, or as many as Spark was told; its own 200 take seconds for a few rows.
+    ``shuffle_partitions``, or as many as its settings say.
     """
 
     application: str
