@@ -15,7 +15,7 @@ from cdk_nag import AwsSolutionsChecks
 from fleetlane.events.errors import FleetlaneError
 from infra.artifacts.folder import ROOT, Artifacts
 from infra.constructs.functions.flow_publication import DeployedFlows, deployed_flows
-from infra.constructs.functions.platform_function import FunctionContext
+from infra.constructs.functions.function import FunctionContext
 from infra.constructs.kafka.access import KafkaEndpoint
 from infra.constructs.stores.uploads import LocalJobsCode
 from infra.stacks.ingest import Ingest

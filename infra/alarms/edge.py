@@ -9,7 +9,7 @@ from aws_cdk import Duration
 from fleetlane.events.metrics import FLEET_WATCH, Dimension, FunctionMetric, JobMetric, Service
 from infra.alarms.alarm import AlarmRule, OurMetrics
 from infra.constructs.api import device_api
-from infra.constructs.functions.platform_function import PlatformFunction
+from infra.constructs.functions.function import PlatformFunction
 from infra.constructs.functions.upload_functions import UploadFunctions
 
 FAST_MS_MAX: Final = 500

@@ -7,17 +7,10 @@ from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
+from infra.cost import scenario
 from infra.cost.backend import batches_a_month, checkpoints_usd, worker_usd
 from infra.cost.bill import Bill, bill, message_usd, receipt_usd, savings, with_http
 from infra.cost.edge import IOT_KIB_MAX, break_even_messages_per_s, iot_core_usd
-from infra.cost.scenario import (
-    INLINE_KIB_MAX,
-    LARGE_LANES,
-    MILLION,
-    Scenario,
-    figures_of_files,
-    usual_traffic,
-)
 from infra.stages import Api, Engine, settings_of, stage_from
 
 
@@ -34,12 +27,12 @@ def main(argv: Sequence[str]) -> int:
 def report_of(argv: Sequence[str]) -> str:
     """The tables of the scenario that the arguments describe."""
     asked = _parser().parse_args(argv)
-    at = Scenario(
+    at = scenario.Scenario(
         stage=stage_from(asked.stage, settings_of(asked.stage)),
-        traffic=usual_traffic(
+        traffic=scenario.usual_traffic(
             asked.messages_per_day, body_kib=asked.kib, bulk_body_kib=asked.bulk_kib
         ),
-        figures=figures_of_files(),
+        figures=scenario.figures_of_files(),
         authorizer_hits=asked.authorizer_hits,
         peak=asked.peak,
     )
@@ -76,7 +69,7 @@ _NO_VALUE: Final = "-"
 type _Row = Sequence[str | float]
 
 
-def report(at: Scenario) -> str:
+def report(at: scenario.Scenario) -> str:
     lanes, components = ("lane", "engine", *_SIZES), ("component", *_SIZES)
     readings = ("readings a message", "all costs", "what grows")
     triggers = ("trigger", "checkpoints", "checkpoints without async progress")
@@ -108,14 +101,14 @@ def report(at: Scenario) -> str:
     return "\n\n".join((_scenario(at), *parts, f"### Rates worth knowing\n\n{_rates(at)}"))
 
 
-def million_more(at: Scenario, kib: float) -> Mapping[str, float]:
+def million_more(at: scenario.Scenario, kib: float) -> Mapping[str, float]:
     """Of standard messages, or of those in the bulk lane where they are too large; disks full."""
-    lane = Lane.BULK if kib > INLINE_KIB_MAX else Lane.STANDARD
+    lane = Lane.BULK if kib > scenario.INLINE_KIB_MAX else Lane.STANDARD
     each_usd = message_usd(at.with_body(lane, kib), lane)
-    return {component: usd * MILLION for component, usd in each_usd.items()}
+    return {component: usd * scenario.MILLION for component, usd in each_usd.items()}
 
 
-def _scenario(at: Scenario) -> str:
+def _scenario(at: scenario.Scenario) -> str:
     stage = at.stage
     messages_a_day = sum(one.messages_a_day for one in at.traffic.values())
     lanes = "; ".join(
@@ -138,20 +131,20 @@ def _month(month: Bill) -> Iterator[_Row]:
     yield "**all**", *month.of(), month.usd
 
 
-def _by_lane(at: Scenario) -> Iterator[_Row]:
+def _by_lane(at: scenario.Scenario) -> Iterator[_Row]:
     for lane in at.traffic:
         for engine, name in _ENGINES.items():
             ours = at.on(engine=engine)
             yield lane, name, *(_lane_cell(ours, lane, kib) for kib in SIZES_KIB)
 
 
-def _lane_cell(at: Scenario, lane: Lane, kib: float) -> str | float:
-    if kib > INLINE_KIB_MAX and lane not in LARGE_LANES:
+def _lane_cell(at: scenario.Scenario, lane: Lane, kib: float) -> str | float:
+    if kib > scenario.INLINE_KIB_MAX and lane not in scenario.LARGE_LANES:
         return _NO_VALUE
     return bill(at.with_body(lane, kib)).lane_usd_a_million(lane)
 
 
-def _growing(at: Scenario) -> Iterator[_Row]:
+def _growing(at: scenario.Scenario) -> Iterator[_Row]:
     by_size = [million_more(at, kib) for kib in SIZES_KIB]
     for component in by_size[0]:
         yield component, *(column[component] for column in by_size)
@@ -161,21 +154,21 @@ def _growing(at: Scenario) -> Iterator[_Row]:
     yield (
         "AWS IoT Core's list price, in place of API Gateway and Lambda",
         *(
-            iot_core_usd(at, kib) * MILLION if kib <= IOT_KIB_MAX else _NO_VALUE
+            iot_core_usd(at, kib) * scenario.MILLION if kib <= IOT_KIB_MAX else _NO_VALUE
             for kib in SIZES_KIB
         ),
     )
 
 
-def _batches(at: Scenario) -> Iterator[_Row]:
-    million_readings = at.messages_a_month / MILLION
+def _batches(at: scenario.Scenario) -> Iterator[_Row]:
+    million_readings = at.messages_a_month / scenario.MILLION
     for readings in READINGS:
         fixed_usd, growing_usd = bill(at.batched(readings)).of()
         each = (usd / million_readings for usd in (fixed_usd + growing_usd, growing_usd))
         yield str(readings), *each
 
 
-def _rates(at: Scenario) -> str:
+def _rates(at: scenario.Scenario) -> str:
     bulk_per_s, slow_per_s = map(at.messages_per_s_max, (Lane.BULK, Lane.SLOW))
     puts = at.measure("puts_per_checkpoint") * batches_a_month(at, 0)
     on_glue, on_emr = (_cell(worker_usd(at.on(engine=engine))) for engine in _ENGINES)
@@ -183,9 +176,9 @@ def _rates(at: Scenario) -> str:
 - A self-hosted edge on Fargate is cheaper from a mean of {break_even_messages_per_s(at)} \
 messages a second.
 - A worker costs {on_glue} a month on Glue, {on_emr} on EMR Serverless.
-- A query at trigger 0 without async progress writes {puts / MILLION:.0f} million checkpoint files \
-a month.
-- A receipt costs {_cell(receipt_usd(at) * MILLION)} a million messages.
+- A query at trigger 0 without async progress writes {puts / scenario.MILLION:.0f} million \
+checkpoint files a month.
+- A receipt costs {_cell(receipt_usd(at) * scenario.MILLION)} a million messages.
 - The bulk lane takes at most {bulk_per_s:,.0f} late messages a second, the slow lane \
 {slow_per_s:.0f}; both grow with their workers."""
 

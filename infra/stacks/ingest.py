@@ -14,11 +14,7 @@ from infra.constructs import rights
 from infra.constructs.api.device_api import ApiFunctions
 from infra.constructs.api.http_api import HttpDeviceApi
 from infra.constructs.api.rest_api import RestDeviceApi
-from infra.constructs.functions.platform_function import (
-    FunctionContext,
-    FunctionSize,
-    PlatformFunction,
-)
+from infra.constructs.functions.function import FunctionContext, FunctionSize, PlatformFunction
 from infra.constructs.functions.upload_functions import UploadFunctions
 from infra.constructs.kafka.access import CANONICAL_TOPICS, RAW_TOPICS, UNIQUE_TOPICS
 from infra.constructs.platform_stack import PlatformStack

@@ -4,7 +4,7 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra.constructs.functions.flow_publication import DeployedFlows, FlowPublication
-from infra.constructs.functions.platform_function import FunctionContext
+from infra.constructs.functions.function import FunctionContext
 from infra.constructs.jobs import emr_engine, glue_engine
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.emr_engine import EmrEngine

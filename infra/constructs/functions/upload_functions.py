@@ -7,11 +7,7 @@ from aws_cdk import aws_lambda_event_sources as sources
 from constructs import Construct
 
 from fleetlane.events import s3_keys
-from infra.constructs.functions.platform_function import (
-    FunctionContext,
-    FunctionSize,
-    PlatformFunction,
-)
+from infra.constructs.functions.function import FunctionContext, FunctionSize, PlatformFunction
 from infra.constructs.kafka.access import RAW_TOPICS
 from infra.constructs.rights import READ, READ_WRITE, WRITE, grant_items, grant_objects
 

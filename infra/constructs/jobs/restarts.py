@@ -16,11 +16,7 @@ from constructs import Construct
 
 from fleetlane.events import s3_keys
 from infra.constructs import rights
-from infra.constructs.functions.platform_function import (
-    FunctionContext,
-    FunctionSize,
-    PlatformFunction,
-)
+from infra.constructs.functions.function import FunctionContext, FunctionSize, PlatformFunction
 from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
 from infra.constructs.platform_stack import log_group
 from infra.stages import Engine
