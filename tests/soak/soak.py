@@ -23,6 +23,8 @@ from tests.soak.traffic import CONNECTIONS, ROUND_S, Traffic
 
 SHARE: Final = 0.6
 JOBS_DISK_MIB: Final = 768
+SLOW_PARSE_MS_MAX: Final = 4_000
+"""A third of a second of parsing takes two, beside a whole fleet and what restarts."""
 _FIRST_DEVICES: Final = 60
 _CALIBRATION_DEVICES: Final = 400
 _CALIBRATION_S: Final = 45.0
@@ -144,6 +146,7 @@ def platform_to_soak(settings: SoakSettings) -> Iterator[Soak]:
         folder=data,
         gateway_module=MODULE,
         functions_environment={CLOCK_FILE_VARIABLE: str(clock_file)},
+        slow_parse_ms_max=SLOW_PARSE_MS_MAX,
     )
     try:
         with running_platform(
