@@ -1,5 +1,6 @@
 """Servers that several tests share, and how long faults last."""
 
+import os
 from collections.abc import Iterator
 from typing import Final
 
@@ -43,6 +44,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(config.getoption("faults"))
+    os.environ.pop("COLUMNS", None)  # noqa: TID251 - pytest-xdist gives its workers 80 columns
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -185,7 +185,7 @@ def _wants_a_path(red: Team) -> None:
 @pytest.mark.parametrize(
     ("attack", "sentence"),
     [
-        (_forced(flow("door", "red")), "stream door belongs to blue; red has a flow for it too"),
+        (_forced(flow("door", "red")), "stream door is blue's; a flow of red names it too"),
         (_forced(flow("door", "blue")), "the flow of stream door is blue's, and lies below flows/"),
         (_forced(flow("alarms", "red")), "topic canonical.alarms is blue's; a flow of red names"),
         (_forced(flow("hall", "red", to="door")), "topic canonical.door is blue's; a flow of red"),
