@@ -34,7 +34,7 @@ RAW_ARCHIVE_DAYS: Final = 90
 LAKE_CATALOG: Final = Path("lake/catalog.db")
 """In a platform's data folder: the lake's catalog, a SQLite file, beside its tables."""
 
-FLOWS_MAX_AGE_S: Final = 5
+FLOWS_MAX_AGE_S: Final = 2
 """Shorter than in AWS: S3 is near, and whoever publishes here is waiting."""
 
 

@@ -36,7 +36,7 @@ def main(*, is_sandboxed: bool) -> None:
 def serve(questions: BinaryIO, answers: BinaryIO, *, is_sandboxed: bool) -> None:
     first = questions.readline()
     if not first.endswith(b"\n"):
-        return  # whoever asks has ended meanwhile
+        return  # the caller has ended meanwhile
     subject = _subjects.decode(first)
     if subject.location is not None and not is_sandboxed:
         sys.path.insert(0, subject.location)  # a child of the sandbox does it by itself
