@@ -104,11 +104,15 @@ def ingest_handler(producer: Producer) -> Handler:
             put_payload=nowhere.put,
             body_bytes_max=4_500_000,
         ),
-        repeats=Repeats(lambda: nowhere, on_unavailable=lambda _: None, breaker=CircuitBreaker()),
+        repeats=Repeats(
+            store=lambda: nowhere, on_unavailable=lambda _: None, breaker=CircuitBreaker()
+        ),
         on_flows_unavailable=lambda _: None,
     )
     devices = CachedBoundDevices(nowhere.find_all)
-    dispatcher = Dispatcher(intake, devices, now_ms=now_ms, jitter=lambda least, _: least)
+    dispatcher = Dispatcher(
+        intake=intake, devices=devices, now_ms=now_ms, jitter=lambda least, _: least
+    )
     return lambda event, _: dispatcher.resolve(event)
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Final
 
 import duckdb
-import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 
-from benchmarks.iceberg_tables import folder_catalog, make_table
+from benchmarks.iceberg_tables import folder_catalog
 from clients.devices.registry import RegisteredDevice
-from fleetlane.events.lake.tables import DAILY, PARSED, RECEIVED, Column, LakeTable
+from fleetlane.events.lake.tables import DAILY, PARSED, RECEIVED, Column
 from fleetlane.events.times import DAY_MS, HOUR_MS, day_of
+from local.demo.history import DAILY_QUERY
+from local.demo.lake_tables import append_rows, make_table
 
 MESSAGES: Final = 5_000_000
 DEVICES: Final = 20_000
@@ -67,36 +67,6 @@ _PARSED_SQL: Final = f"""
         end_ms as last_event_ms
     from received
 """
-_DAILY_SQL: Final = """
-    select
-        received.day, received.device_id, received.stream,
-        count(*) as messages,
-        sum(body_bytes) as body_bytes,
-        max(body_bytes) as body_bytes_max,
-        count(*) filter (by_reference) as by_reference,
-        min(received.received_ms) as first_received_ms,
-        max(received.received_ms) as last_received_ms,
-        count(end_ms) as lag_messages,
-        sum(received.received_ms - end_ms) as lag_ms_sum,
-        max(received.received_ms - end_ms) as lag_ms_max,
-        count(*) filter (received.received_ms - end_ms > 3600000) as late_messages,
-        count(*) filter (outcome = 'parsed') as parsed,
-        0 as empty,
-        count(*) filter (outcome = 'parked') as parked,
-        count(*) filter (reason = 'malformed') as malformed,
-        sum(events) as events,
-        sum(parse_us) as parse_us_sum,
-        max(parse_us) as parse_us_max,
-        sum(body_bytes) as parsed_body_bytes,
-        sum(inflated_bytes) as inflated_bytes,
-        any_value(device_type) as device_type,
-        any_value(firmware) as firmware,
-        any_value(via) as via,
-        max(received.received_ms) filter (via is null) as heard_ms,
-        max(received.received_ms) filter (via is not null) as gateway_ms
-    from received join parsed using (id)
-    group by received.day, received.device_id, received.stream
-"""
 
 
 def cached_lake(folder: Path) -> SqlCatalog:
@@ -141,18 +111,6 @@ def _add_day(catalog: SqlCatalog, connection: duckdb.DuckDBPyConnection, since_m
     connection.register("received", received)
     parsed = connection.sql(_PARSED_SQL).to_arrow_table()
     connection.register("parsed", parsed)
-    daily = connection.sql(_DAILY_SQL).to_arrow_table()
+    daily = connection.sql(DAILY_QUERY.read_text()).to_arrow_table()
     for table, rows in ((RECEIVED, received), (PARSED, parsed), (DAILY, daily)):
-        _append(catalog, table, rows)
-
-
-def _append(catalog: SqlCatalog, table: LakeTable, rows: pa.Table) -> None:
-    loaded = catalog.load_table(table.identifier)
-    schema = schema_to_pyarrow(loaded.schema(), include_field_ids=False)
-    columns = [
-        rows.column(field.name).cast(field.type)
-        if field.name in rows.column_names
-        else pa.nulls(len(rows), field.type)
-        for field in schema
-    ]
-    loaded.append(pa.table(columns, schema=schema))
+        append_rows(catalog.load_table(table.identifier), rows)

@@ -30,7 +30,6 @@ _DIMENSIONS: Final = (Dimension.SERVICE, Dimension.STREAM, Dimension.LANE)
 class AcceptedCountsUnavailableError(FleetlaneError):
     """The counts cannot be read now. Trying again later may succeed."""
 
-    reason = "accepted_counts_unavailable"
     problem: str
     sentence = "the counts of accepted messages cannot be read: {problem}"
 
@@ -54,9 +53,7 @@ class AcceptedCounts(Protocol):
         """The counts of all minutes that began from ``from_ms`` on and before ``to_ms``.
 
         Minutes in which nothing was accepted are left out. The last minutes may still grow.
-
-        Raises:
-            AcceptedCountsUnavailableError: They cannot be read now.
+        Raises ``AcceptedCountsUnavailableError``.
         """
 
 

@@ -4,9 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-import boto3
-
-from clients.aws import asking, client_config
+from clients.aws import AwsSettings, asking, aws_client
 from fleetlane.events.errors import FleetlaneError
 
 _BOOTSTRAPPED: Final = "/cdk-bootstrap/hnb659fds/version"
@@ -15,7 +13,6 @@ _BOOTSTRAPPED: Final = "/cdk-bootstrap/hnb659fds/version"
 class AccountUnavailableError(FleetlaneError):
     """AWS does not answer the question, or not to these credentials."""
 
-    reason = "account_unavailable"
     problem: str
     sentence = "AWS did not answer: {problem}"
 
@@ -79,7 +76,4 @@ class AwsAccount:
 
     def _asked(self, service: str, ask: Callable[[Any], Any]) -> Any:
         with asking(AccountUnavailableError):
-            client: Any = boto3.client(  # type: ignore[call-overload]
-                service, region_name=self._region, config=client_config()
-            )
-            return ask(client)
+            return ask(aws_client(service, AwsSettings(region=self._region)))

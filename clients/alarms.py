@@ -13,7 +13,6 @@ _PENDING: Final = "PendingConfirmation"
 class AlarmsUnavailableError(FleetlaneError):
     """CloudWatch or SNS does not answer, or refuses."""
 
-    reason = "alarms_unavailable"
     problem: str
     sentence = "the alarms cannot be read: {problem}"
 

@@ -14,8 +14,10 @@ from clients.aws import S3Client, asking, is_missing, is_overtaken
 from fleetlane.events.errors import FleetlaneError
 
 if TYPE_CHECKING:
+    from botocore.response import StreamingBody
     from mypy_boto3_s3.type_defs import ObjectTypeDef, PutObjectOutputTypeDef
 
+PIECE_BYTES: Final = 256 * 1024
 PROMPT_S: Final = 0.25
 """An answer of 500 or a connection that was closed while idle comes sooner than this."""
 
@@ -60,6 +62,15 @@ class BucketObjects:
                 return StoredObject(body=body.read(bytes_max), version=answer["ETag"])
 
         return self.ask(key, read)
+
+    def pieces(self, key: str, body: "StreamingBody", *, within_s: float) -> Iterator[bytes]:
+        """Read a body that ``get_object`` gave; one that comes more slowly is unavailable."""
+        until_s = time.monotonic() + within_s
+        for piece in body.iter_chunks(PIECE_BYTES):
+            yield piece
+            if time.monotonic() > until_s:
+                limit = f"the limit is {within_s:g} s"
+                raise self._unavailable(key, f"it comes too slowly; {limit}")
 
     def read[T](self, key: str, kind: type[T]) -> T | None:
         """Read an object's JSON; what is none counts as an answer that S3 should not give."""

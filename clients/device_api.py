@@ -95,7 +95,6 @@ _S3_CODE: Final = re.compile("<Code>(\\w+)</Code>")
 class MessageRefusedError(FleetlaneError):
     """The API answered with a problem (RFC 9457)."""
 
-    reason = "message_refused"
     status: int
     tag: str
     detail: str
@@ -105,7 +104,6 @@ class MessageRefusedError(FleetlaneError):
 class NoAnswerError(FleetlaneError):
     """The API did not answer; the message may have landed. Sending it again is safe with a key."""
 
-    reason = "no_answer"
     url: str
     problem: str
     sentence = "{url} did not answer: {problem}"
@@ -120,9 +118,7 @@ def message_url(api: str, stream: str, lane: Lane) -> str:
 def sent(url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
     """Send one message and return its receipt.
 
-    Raises:
-        MessageRefusedError: Anything but a 202 came back.
-        NoAnswerError: Nothing came back.
+    Raises ``MessageRefusedError`` where no 202 came back, ``NoAnswerError`` where nothing did.
     """
     return receipt_of(_posted(url, content=body, headers=dict(headers)))
 
@@ -139,12 +135,7 @@ def declaration_of(body: bytes, *, content_type: str) -> dict[str, Any]:
 
 
 def upload_form(api: str, stream: str, body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
-    """Request a form for a body whose type is ``headers``' own ``Content-Type``.
-
-    Raises:
-        MessageRefusedError: Anything but a 201 came back.
-        NoAnswerError: Nothing came back.
-    """
+    """Request a form for a body of the ``Content-Type`` in ``headers``; raises as ``sent``."""
     declaration = declaration_of(body, content_type=headers["Content-Type"])
     json_headers = {**headers, "Content-Type": "application/json"}
     url = f"{api}/v1/uploads/{quote(stream, safe='')}"
@@ -160,9 +151,8 @@ def form_answer(url: str, fields: Mapping[str, str], body: IO[bytes] | bytes) ->
 def uploaded(form: Mapping[str, Any], body: IO[bytes]) -> dict[str, Any]:
     """Send a body with its form and return the receipt.
 
-    Raises:
-        MessageRefusedError: S3 refused it; the tag is S3's own code.
-        NoAnswerError: Nothing came back. The same form may be used again.
+    Raises ``MessageRefusedError`` with S3's own code as its tag, or ``NoAnswerError``: then the
+    same form may be used again.
     """
     answer = form_answer(form["url"], form["fields"], body)
     if answer.status_code != UPLOADED:

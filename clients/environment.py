@@ -12,7 +12,6 @@ from fleetlane.events.errors import FleetlaneError
 class BadSettingError(FleetlaneError):
     """A setting of a function is missing or not allowed: it cannot start."""
 
-    reason = "bad_setting"
     name: str
     problem: str
     sentence = "setting {name} {problem}"
@@ -25,10 +24,7 @@ def read_settings[T](
     """Read a dataclass, each of its fields from the variable of its name in capitals.
 
     A field is text, one of a ``StrEnum``, a whole number from 1 up, or another such dataclass. A
-    variable that is missing or empty leaves the field its default.
-
-    Raises:
-        BadSettingError: One is missing that has no default, or not allowed.
+    variable that is missing or empty leaves the field its default. Raises ``BadSettingError``.
     """
     dataclass: Any = kind
     read: dict[str, Any] = {}

@@ -21,7 +21,6 @@ _EMR_ENDED_WELL: Final = frozenset({"CANCELLED", "SUCCESS"})
 class JobRunsUnavailableError(FleetlaneError):
     """AWS does not answer as it should about a job. Trying again may succeed."""
 
-    reason = "job_runs_unavailable"
     job: str
     problem: str
     sentence = "the runs of job {job} cannot be seen or changed: {problem}"

@@ -47,9 +47,7 @@ class StaleIfErrorCache[T, E: FleetlaneError]:
         """Give the value, at most ``max_age_s`` old unless reading fails or takes longer.
 
         Give ``max_age_s`` for a younger value than usual. After a failure the usual age applies.
-
-        Raises:
-            FleetlaneError: Of the type of ``unanswered``: nothing was ever read.
+        Raises an error of the type of ``unanswered`` where nothing was ever read.
         """
         age_s = self._max_age_s if max_age_s is None or self._has_failed else max_age_s
         if self._monotonic() >= self._read_s + age_s:
@@ -62,12 +60,9 @@ class StaleIfErrorCache[T, E: FleetlaneError]:
         return self._known
 
     def fresh(self, *, max_age_s: float) -> T:
-        """Give the value as it was read at most ``max_age_s`` ago.
+        """Give the value as it was read at most ``max_age_s`` ago, or raise as ``current``.
 
         While reading fails it is asked as often as by ``current``.
-
-        Raises:
-            FleetlaneError: Of the type of ``unanswered``: the last value is older.
         """
         value = self.current(max_age_s=max_age_s)
         if self._has_failed or self._monotonic() > self._read_s + max_age_s:

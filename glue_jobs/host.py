@@ -14,23 +14,13 @@ from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
-from fleetlane.events.job_arguments import (
-    BadArgumentsError,
-    DeduplicateArguments,
-    FleetMetadataArguments,
-    FleetWatchArguments,
-    HostArguments,
-    JobArguments,
-    LakeArguments,
-    ParseLaneArguments,
-    StandingLedgerArguments,
-)
+from fleetlane.events import job_arguments
 from fleetlane.events.metrics import ApplicationMetric, Dimension, lake_job
 from fleetlane.events.s3_keys import STARTED_MARKERS, STOP_MARKERS
 from fleetlane.events.times import now_ms
 from glue_jobs.deduplicate import main as deduplicate
 from glue_jobs.engine.checkpoint_notes import Files, HadoopFiles
-from glue_jobs.engine.cloudwatch_metrics import published_to
+from glue_jobs.engine.cloudwatch_metrics import Publish, published_to
 from glue_jobs.engine.ended_queries import ended_queries
 from glue_jobs.engine.session import active_queries, spark_session
 from glue_jobs.engine.stalls import StallWatch, running_tasks
@@ -52,22 +42,19 @@ OFFSETS_INTERVAL_S: Final = 5
 BEGUN_INTERVAL_S: Final = 2
 METRICS_INTERVAL_S: Final = 60
 _log = logging.getLogger(__name__)
-_JOBS: Final[Mapping[str, tuple[Callable[[SparkSession, Any], Supervisor], type[JobArguments]]]] = {
-    "parse_lane": (parse_lane.start, ParseLaneArguments),
-    "fleet_metadata": (fleet_metadata.start, FleetMetadataArguments),
-    "fleet_watch": (fleet_watch.start, FleetWatchArguments),
-    "deduplicate": (deduplicate.start, DeduplicateArguments),
-    "lake": (lake.start, LakeArguments),
-    "standing_ledger": (standing_ledger.start, StandingLedgerArguments),
+type _Start = Callable[[SparkSession, Any], Supervisor]
+_JOBS: Final[Mapping[str, tuple[_Start, type[job_arguments.JobArguments]]]] = {
+    "parse_lane": (parse_lane.start, job_arguments.ParseLaneArguments),
+    "fleet_metadata": (fleet_metadata.start, job_arguments.FleetMetadataArguments),
+    "fleet_watch": (fleet_watch.start, job_arguments.FleetWatchArguments),
+    "deduplicate": (deduplicate.start, job_arguments.DeduplicateArguments),
+    "lake": (lake.start, job_arguments.LakeArguments),
+    "standing_ledger": (standing_ledger.start, job_arguments.StandingLedgerArguments),
 }
 
 
 def start(session: SparkSession, jobs: str, shared: Sequence[str]) -> list[Supervisor]:
-    """Start every job that ``jobs`` names; returns at once.
-
-    Raises:
-        BadArgumentsError: A job is not known, or an argument of it is missing or not allowed.
-    """
+    """Start every job that ``jobs`` names; returns at once. Raises ``BadArgumentsError``."""
     return [_JOBS[name][0](session, arguments) for name, arguments in _read(jobs, shared)]
 
 
@@ -76,21 +63,22 @@ def query_names(jobs: str, shared: Sequence[str]) -> list[str]:
     return [_query_name(name, arguments) for name, arguments in _read(jobs, shared)]
 
 
-def _query_name(job: str, arguments: JobArguments) -> str:
+def _query_name(job: str, arguments: job_arguments.JobArguments) -> str:
     match arguments:
-        case ParseLaneArguments(lane=lane):
+        case job_arguments.ParseLaneArguments(lane=lane):
             return f"{job}_{lane}"
-        case LakeArguments(tables=tables):
+        case job_arguments.LakeArguments(tables=tables):
             return lake_job(tables)
         case _:
             return job
 
 
-def _read(jobs: str, shared: Sequence[str]) -> Iterator[tuple[str, JobArguments]]:
+def _read(jobs: str, shared: Sequence[str]) -> Iterator[tuple[str, job_arguments.JobArguments]]:
     for job in filter(str.strip, jobs.split(";")):
         name, *own = shlex.split(job)
         if name not in _JOBS:
-            raise BadArgumentsError("host", f"job {name!r} is none of {', '.join(_JOBS)}")
+            problem = f"job {name!r} is none of {', '.join(_JOBS)}"
+            raise job_arguments.BadArgumentsError("host", problem)
         yield name, _JOBS[name][1].from_argv([*shared, *own])
 
 
@@ -101,41 +89,64 @@ def main(argv: Sequence[str]) -> None:
     batches, as ending them otherwise would repeat some, and the file is deleted. Once every query
     has begun, there is a file ``started/<application>``: a deploy waits for it.
     """
-    arguments = HostArguments.from_argv(argv)
-    session = spark_session(arguments.application, region=arguments.region)
-    if arguments.shuffle_partitions is not None:
-        session.conf.set("spark.sql.shuffle.partitions", arguments.shuffle_partitions)
+    arguments = job_arguments.HostArguments.from_argv(argv)
+    session = spark_session(
+        arguments.application,
+        region=arguments.region,
+        shuffle_partitions=arguments.shuffle_partitions,
+    )
     shared = shared_arguments(arguments, argv)
     files = HadoopFiles(session, shared.checkpoint_folder)
     marker = f"{STOP_MARKERS}{arguments.application}"
     supervisors = start(session, arguments.jobs, argv)
+    names = query_names(arguments.jobs, argv)
+    watch = _watch(
+        session, arguments.application, shared, names, is_marked=lambda: files.exists(marker)
+    )
+    begun = BegunMark(supervisors, files, arguments.application)
+    while not watch.is_to_stop():
+        begun.look_if_due()
+        for supervisor in supervisors:
+            supervisor.awaitTermination(POLL_INTERVAL_S)
+    _stop(session, supervisors)
+    files.delete(marker)
+
+
+def _watch(
+    session: SparkSession,
+    application: str,
+    shared: job_arguments.JobArguments,
+    names: Sequence[str],
+    *,
+    is_marked: Callable[[], bool],
+) -> "ApplicationWatch":
     stalls = StallWatch(running_tasks(session))
     offsets = MirroredOffsets(
         KafkaAdmin(session, shared),
-        query_names=query_names(arguments.jobs, argv),
+        query_names=names,
         now_ms=now_ms,
         stalled_ms=stalls.stalled_ms,
         provisional=provisional_offsets().of,
     )
-    watch = ApplicationWatch(
-        is_marked=lambda: files.exists(marker),
+    return ApplicationWatch(
+        is_marked=is_marked,
         mirrored=lambda: _mirrored(offsets, stalls, session),
-        hours_left=offsets.hours_left,
-        counts=lambda: {
+        others=lambda: {
+            ApplicationMetric.EXPIRING_UNREAD: offsets.hours_left(),
             ApplicationMetric.QUERY_RESTARTS: ended_queries().taken(),
             ApplicationMetric.STALLED_QUERIES: stalls.taken(),
         },
-        publish=published_to(
-            shared.metrics_namespace, Dimension.APPLICATION, arguments.application
-        ),
+        publish=published_to(shared.metrics_namespace, Dimension.APPLICATION, application),
     )
-    begun = BegunMark(supervisors, files, arguments.application)
-    stay(supervisors, is_to_stop=watch.is_to_stop, look=begun.look_if_due)
+
+
+def _stop(session: SparkSession, supervisors: Sequence[Supervisor]) -> None:
+    for supervisor in supervisors:
+        supervisor.start_no_more()
     if not stop_between_batches(active_queries(session)):
         _log.warning("batches took over %d s: cancelled, they come again", STOP_LIMIT_S)
     for supervisor in supervisors:
         supervisor.stop()
-    files.delete(marker)
 
 
 def _mirrored(offsets: MirroredOffsets, stalls: StallWatch, session: SparkSession) -> int:
@@ -147,26 +158,12 @@ def _mirrored(offsets: MirroredOffsets, stalls: StallWatch, session: SparkSessio
     return expired
 
 
-def shared_arguments(host: HostArguments, argv: Sequence[str]) -> JobArguments:
-    """What all jobs of an application have in common: each has it among its own, or all share it.
-
-    Raises:
-        BadArgumentsError: Something of it is missing.
-    """
+def shared_arguments(
+    host: job_arguments.HostArguments, argv: Sequence[str]
+) -> job_arguments.JobArguments:
+    """What the jobs have in common, given to all or each; raises ``BadArgumentsError``."""
     first, *_ = host.jobs.split(";")
-    return JobArguments.from_argv([*argv, *shlex.split(first)])
-
-
-def stay(
-    supervisors: Sequence[Supervisor], *, is_to_stop: Callable[[], bool], look: Callable[[], None]
-) -> None:
-    """Supervise until all queries are to stop, and ``look``; nothing is started any more then."""
-    while not is_to_stop():
-        look()
-        for supervisor in supervisors:
-            supervisor.awaitTermination(POLL_INTERVAL_S)
-    for supervisor in supervisors:
-        supervisor.start_no_more()
+    return job_arguments.JobArguments.from_argv([*argv, *shlex.split(first)])
 
 
 class BegunMark:
@@ -193,8 +190,8 @@ class ApplicationWatch:
     """Polls in the thread that waits for the queries. What cannot be polled is logged.
 
     ``is_marked`` says whether the application is to stop. ``mirrored`` commits to Kafka how far the
-    queries are, and returns how many records expired before their query read them; ``hours_left``
-    says when the next will. ``counts`` gives more metrics: what happened since it was asked last.
+    queries are, and returns how many records expired before their query read them. ``others`` gives
+    the other metrics; what they count happened since it was asked last.
     """
 
     def __init__(
@@ -202,14 +199,12 @@ class ApplicationWatch:
         *,
         is_marked: Callable[[], bool],
         mirrored: Callable[[], int],
-        hours_left: Callable[[], int],
-        counts: Callable[[], Mapping[str, float]],
-        publish: Callable[[Mapping[str, float]], None],
+        others: Callable[[], Mapping[str, float]],
+        publish: Publish,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._is_marked, self._mirrored, self._publish = is_marked, mirrored, publish
-        self._hours_left, self._counts = hours_left, counts
-        self._is_to_stop, self._expired = False, 0
+        self._others, self._is_to_stop, self._expired = others, False, 0
 
         def task(name: str, run: Callable[[], None], interval_s: int) -> PeriodicTask:
             return PeriodicTask(name=name, run=run, interval_s=interval_s, monotonic=monotonic)
@@ -234,14 +229,7 @@ class ApplicationWatch:
         self._metrics.run_if_due()
 
     def _publish_all(self) -> None:
-        hours_left = self._hours_left()
-        self._publish(
-            {
-                ApplicationMetric.EXPIRED_UNREAD: self._expired,
-                ApplicationMetric.EXPIRING_UNREAD: hours_left,
-                **self._counts(),
-            }
-        )
+        self._publish({ApplicationMetric.EXPIRED_UNREAD: self._expired, **self._others()})
 
 
 if __name__ == "__main__":

@@ -30,7 +30,6 @@ class Api(StrEnum):
 class BadStageError(FleetlaneError):
     """A stage is not described as it must be."""
 
-    reason = "bad_stage"
     stage: str
     field: str
     problem: str
@@ -205,11 +204,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
 
 
 def settings_of(name: str) -> dict[str, Any]:
-    """A stage's column of the table.
-
-    Raises:
-        BadStageError: There is no such stage.
-    """
+    """A stage's column of the table; raises ``BadStageError`` for another name."""
     if name not in STAGE_NAMES:
         problem = f"is not a stage; give one of {', '.join(STAGE_NAMES)} by `-c stage=<name>`"
         raise BadStageError(name, "name", problem)

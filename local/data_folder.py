@@ -17,7 +17,6 @@ _ENDPOINTS: Final = "endpoints.json"
 class FolderInUseError(FleetlaneError):
     """Another platform runs on the data folder."""
 
-    reason = "folder_in_use"
     folder: Path
     sentence = (
         "a platform runs on {folder} already: stop it first"
@@ -28,7 +27,6 @@ class FolderInUseError(FleetlaneError):
 class FolderNotOursError(FleetlaneError):
     """A folder is to be emptied that no platform ever ran on."""
 
-    reason = "folder_not_ours"
     folder: Path
     sentence = "{folder} is not emptied: it holds files, and no platform ever ran on it"
 
@@ -37,11 +35,8 @@ class FolderNotOursError(FleetlaneError):
 def taken_data_folder(folder: Path, *, fresh: bool = False) -> Iterator[None]:
     """Hold a data folder for one platform, and empty it first if it is to be ``fresh``.
 
-    The system releases the folder when this process ends in any way.
-
-    Raises:
-        FolderInUseError: A platform holds it.
-        FolderNotOursError: It is to be emptied, and something else filled it.
+    The system releases the folder when this process ends in any way. Raises ``FolderInUseError``
+    or ``FolderNotOursError``.
     """
     if fresh and folder.exists() and any(folder.iterdir()) and not (folder / _LOCK).exists():
         raise FolderNotOursError(folder)

@@ -15,11 +15,7 @@ from operations.platform import UnknownStageError, deployed_resources
 
 
 def words_for(stage: Stage) -> str:
-    """The words for the ``cdk`` that comes first; none where one is enough.
-
-    Raises:
-        FleetlaneError: AWS does not say whether it is there.
-    """
+    """The words for the ``cdk`` that comes first; none where one is enough."""
     try:
         if stage.keeps_data:
             deployed_resources(stage.name, AwsSettings(region=stage.region))

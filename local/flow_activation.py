@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from clients.aws import AwsSettings, s3_client
-from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowStore
+from clients.flows.store import FlowStore, OwnerFlows
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import FlowSet
@@ -32,12 +31,7 @@ def example_artifact(folder: Path) -> Path:
 
 
 def deploy_example(store: ParserStore) -> None:
-    """Build the example's artifact and deploy it for its owner.
-
-    Raises:
-        CannotBuildError: It does not build.
-        VersionTakenError: It was changed, and its version was not.
-    """
+    """Build the example's artifact and deploy it for its owner; raises as ``store.deploy``."""
     with tempfile.TemporaryDirectory() as folder:
         store.deploy(example_artifact(Path(folder)), owner=OWNER)
 

@@ -108,11 +108,8 @@ class Platform:
     ) -> Endpoints:
         """Start everything and wait until messages are taken; calls ``on_step`` before each step.
 
-        ``before_jobs`` is called, and waited for, before the first job may touch the lake.
-
-        Raises:
-            FleetlaneError: A part did not start, or a flow or parser is refused. What was started
-                has been stopped.
+        ``before_jobs`` is called, and waited for, before the first job may touch the lake. Where a
+        part does not start, or a flow is refused, that is raised, and what was started is stopped.
         """
         try:
             return self._start(on_step, before_jobs)

@@ -41,7 +41,6 @@ FLOWS_MAX_AGE_S: Final = 2
 class PlatformNotRunningError(FleetlaneError):
     """No platform runs on a data folder."""
 
-    reason = "platform_not_running"
     folder: Path
     sentence = "no platform runs on {folder}: start it with ./fleetlane up"
 
@@ -49,7 +48,6 @@ class PlatformNotRunningError(FleetlaneError):
 class LocalStageNotRunningError(FleetlaneError):
     """No deployed local stage is left running on this machine."""
 
-    reason = "local_stage_not_running"
     folder: Path
     sentence = "stage local does not run on this machine: start it with make local-cloud KEEP=1"
 

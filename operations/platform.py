@@ -5,20 +5,17 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
-import boto3
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
 from msgspec.structs import replace
 
 from clients.account import AccountUnavailableError, AwsAccount
 from clients.alarms import StageAlarms
-from clients.aws import AwsSettings, S3Client, client_config, dynamodb_table, s3_client
+from clients.aws import AwsSettings, S3Client, aws_client, client_config, dynamodb_table, s3_client
 from clients.devices.overrides import OverridesStore
-from clients.devices.registry import DeviceRegistry
 from clients.devices.sightings import DeviceSightings
 from clients.s3.blocked_messages import BlockedMessages
-from clients.s3.payload_bucket import PayloadBucket
 from clients.s3.upkeep_requests import UpkeepRequests
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, LakeTables, lake_tables
@@ -41,10 +38,12 @@ if TYPE_CHECKING:
     from clients.devices.canary_key import CanaryKeyParameter
 
 
+type Activation = Callable[[AwsSettings, str], Activates]
+
+
 class UnknownStageError(FleetlaneError):
     """No stage of this name was deployed to the account and region."""
 
-    reason = "unknown_stage"
     stage: str
     region: str
     sentence = (
@@ -56,7 +55,6 @@ class UnknownStageError(FleetlaneError):
 class NoAwsCredentialsError(FleetlaneError):
     """A stage in AWS was named, and boto3 finds no credentials."""
 
-    reason = "no_aws_credentials"
     stage: str
     sentence = "stage {stage} needs AWS credentials: run aws configure, or set AWS_PROFILE"
 
@@ -64,7 +62,6 @@ class NoAwsCredentialsError(FleetlaneError):
 class StageUnavailableError(FleetlaneError):
     """A stage's parameter could not be read."""
 
-    reason = "stage_unavailable"
     stage: str
     problem: str
     sentence = "the resources of stage {stage} cannot be read: {problem}"
@@ -75,33 +72,26 @@ class Platform:
     """Opens what a command asks for, each time it asks.
 
     ``aws`` is boto3's own environment, unless it says otherwise. Without a ``lake_catalog``, a
-    SQLite file, the lake's catalog is AWS Glue's. Without ``activate`` the stage's own function
-    makes flows current.
+    SQLite file, the lake's catalog is AWS Glue's. ``activation`` makes what makes flows current, of
+    where AWS and Kafka are; without it the stage's own function does.
     """
 
     resources: StageResources
     aws: AwsSettings
     lake_catalog: Path | None = None
-    activate: Activates | None = None
+    activation: Activation | None = None
     flows_max_age_s: int = FLOWS_MAX_AGE_S
 
     @classmethod
     def on_laptop(
-        cls,
-        endpoints: Endpoints,
-        data: Path,
-        activation: Callable[[AwsSettings, str], Activates] | None = None,
+        cls, endpoints: Endpoints, data: Path, activation: Activation | None = None
     ) -> Self:
-        """The platform that runs on the folder ``data`` of this machine.
-
-        ``activation`` makes what makes flows current, of where AWS and Kafka are.
-        """
-        aws = localstack_at(endpoints.s3, endpoints.region)
+        """The platform that runs on the folder ``data`` of this machine."""
         return cls(
             resources=endpoints.resources,
-            aws=aws,
+            aws=localstack_at(endpoints.s3, endpoints.region),
             lake_catalog=data / LAKE_CATALOG,
-            activate=None if activation is None else activation(aws, endpoints.kafka),
+            activation=activation,
             flows_max_age_s=LAPTOP_FLOWS_MAX_AGE_S,
         )
 
@@ -133,8 +123,7 @@ class Platform:
     def devices(self) -> DeviceStores:
         table = dynamodb_table(self.aws, self.resources.devices_table, config=client_config())
         return DeviceStores(
-            registry=DeviceRegistry(table),
-            administration=DeviceAdministration(table),
+            registry=DeviceAdministration(table),
             sightings=DeviceSightings(table),
             overrides=OverridesStore(self._s3, self.resources.overrides_bucket),
         )
@@ -145,28 +134,21 @@ class Platform:
         # Not above: what signs and sends takes half a second to import, and few commands do.
         from clients.devices.canary_key import CanaryKeyParameter  # noqa: PLC0415
 
-        ssm = boto3.client("ssm", config=client_config(), **self.aws.for_boto3())
+        ssm = aws_client("ssm", self.aws)
         return CanaryKeyParameter(ssm, canary_key_name(self.resources.stage))
 
     @property
     def alarms(self) -> StageAlarms:
         """Of a deployed stage."""
-        config, aws = client_config(), self.aws.for_boto3()
         return StageAlarms(
-            cloudwatch=boto3.client("cloudwatch", config=config, **aws),
-            sns=boto3.client("sns", config=config, **aws),
+            cloudwatch=aws_client("cloudwatch", self.aws),
+            sns=aws_client("sns", self.aws),
             prefix=f"fleetlane-{self.resources.stage}-",
         )
 
     @property
     def messages(self) -> MessageStores:
-        s3, resources = self._s3, self.resources
-        return MessageStores(
-            bootstrap_servers=resources.kafka_bootstrap_servers,
-            security=resources.kafka_security,
-            landed_bodies=PayloadBucket(s3, resources.payload_bucket),
-            parked_bodies=PayloadBucket(s3, resources.parked_bucket),
-        )
+        return MessageStores(resources=self.resources, aws=self.aws)
 
     @property
     def blocked_messages(self) -> BlockedMessages:
@@ -174,11 +156,13 @@ class Platform:
 
     @property
     def publisher(self) -> FlowPublisher:
-        call = ActivationCall(self.aws, self.resources.flow_activation_function)
+        aws, resources = self.aws, self.resources
         return FlowPublisher(
             self._s3,
-            self.resources.flows_bucket,
-            self.activate or call,
+            resources.flows_bucket,
+            ActivationCall(aws, resources.flow_activation_function)
+            if self.activation is None
+            else self.activation(aws, resources.kafka_bootstrap_servers),
             flows_max_age_s=self.flows_max_age_s,
             published_by=self._user,
         )
@@ -208,8 +192,7 @@ class Platform:
 def deployed_resources(stage: str, aws: AwsSettings) -> StageResources:
     """What the deploy wrote of a stage; raises as ``Platform.of_stage``."""
     try:
-        ssm: Any = boto3.client("ssm", config=client_config(), **aws.for_boto3())
-        found = ssm.get_parameter(Name=parameter_name(stage))
+        found = aws_client("ssm", aws).get_parameter(Name=parameter_name(stage))
     except NoCredentialsError:
         raise NoAwsCredentialsError(stage) from None
     except (BotoCoreError, ClientError) as problem:
@@ -217,7 +200,7 @@ def deployed_resources(stage: str, aws: AwsSettings) -> StageResources:
             isinstance(problem, ClientError)
             and problem.response["Error"]["Code"] == "ParameterNotFound"
         ):
-            region = aws.region or boto3.Session().region_name or "no region"
+            region = aws.region or aws_client("ssm", aws).meta.region_name
             raise UnknownStageError(stage, region) from None
         raise StageUnavailableError(stage, str(problem)) from None
     return StageResources.from_json(found["Parameter"]["Value"])

@@ -44,7 +44,6 @@ type Row = dict[str, Any]
 class NotVerifiedError(FleetlaneError):
     """A step did not come out as it must."""
 
-    reason = "not_verified"
     problem: str
     sentence = "not verified: {problem}"
 
@@ -65,8 +64,7 @@ class Verification:
     def lines(self) -> Iterator[str]:
         """Run step by step, and say of each what it expects, and then what came. Blocks.
 
-        Raises:
-            FleetlaneError: A step failed. Those after it are not tried: each relies on the others.
+        Ends with the ``FleetlaneError`` of a step that failed: those after it rely on it.
         """
         messages = messages_to_verify(int(self.began_s * 1_000))
         lanes = Counter(one.lane for one in messages)
@@ -105,7 +103,7 @@ class Verification:
             device = Canary(api_url=api, key=key, audience=audience_of(stage))
             accepted = device.send_all(messages, now_ms=now_ms).checked()
         finally:
-            stores.administration.remove(canary.VERIFIER_ID)
+            stores.registry.remove(canary.VERIFIER_ID)
         return f"{len(accepted)} accepted by {api}"
 
     def _parsed(self, messages: Sequence[CanaryMessage]) -> str:

@@ -1,6 +1,7 @@
 """Servers that several tests share, and how long faults last."""
 
 import os
+import signal
 from collections.abc import Iterator
 from typing import Final
 
@@ -8,9 +9,10 @@ import pytest
 from hypothesis import settings
 
 from fleetlane.events.lanes import LaneTrigger
-from local.checkout import BROKER_JARS, LOCALSTACK_ENVIRONMENT
+from local.checkout import LOCALSTACK_ENVIRONMENT
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
+from tests.brokers import running_broker
 
 WITH_SPARK: Final = (
     *("tests/e2e/", "tests/e2e_cloud/", "tests/hostile/", "tests/readme/"),
@@ -44,6 +46,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(config.getoption("faults"))
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell started it in the background
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.pop("COLUMNS", None)  # noqa: TID251 - pytest-xdist gives its workers 80 columns
 
 
@@ -80,10 +84,8 @@ def faults_are_full(pytestconfig: pytest.Config) -> bool:
 
 @pytest.fixture(scope="session")
 def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    broker = KafkaBroker(tmp_path_factory.mktemp("kafka"), jars=BROKER_JARS)
-    broker.start()
-    yield broker
-    broker.stop()
+    with running_broker(tmp_path_factory.mktemp("kafka")) as broker:
+        yield broker
 
 
 @pytest.fixture(scope="session")

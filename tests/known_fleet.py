@@ -9,10 +9,11 @@ from typing import Final
 
 from pyiceberg.catalog.sql import SqlCatalog
 
-from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
+from benchmarks.iceberg_tables import add_rows, folder_catalog
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.lake.tables import DAILY, LATE_MESSAGE_AFTER_MS, PARSED, RECEIVED
 from fleetlane.events.times import DAY_MS, HOUR_MS, MILLIS_MAX, MILLIS_MIN, day_of
+from local.demo.lake_tables import make_table
 
 ASKED_AT_MS: Final = 1_794_000_000_000
 """In the middle of a day."""

@@ -83,15 +83,21 @@ class FastLane:
                 keep(self._saturated(standard_per_s))
 
     def _wait_for_mode(self) -> None:
-        """Wait until the lane is in the mode that is measured: the rest of the warm-up comes first.
+        """Wait until the lane is in the mode that is measured, and messages come through.
+
+        The rest of the warm-up comes first, then workers start.
 
         Raises:
-            TimeoutError: It stays in micro-batches; its log says why.
+            TimeoutError: It stays in micro-batches, or nothing comes; its log says why.
         """
         log, until_s = self._folder / "fast" / "spark.log", time.monotonic() + _MODE_S_MAX
-        while self._is_real_time and _IN_REAL_TIME not in log.read_text():
+        load, span = Load(lane=Lane.FAST, per_s=PER_S), Span(seconds=1, unmeasured_s=0)
+        is_ready = False
+        while not is_ready:
             if time.monotonic() > until_s:
                 raise TimeoutError(f"the fast lane is not in real time: see {log}")
+            is_in_mode = not self._is_real_time or _IN_REAL_TIME in log.read_text()
+            is_ready = is_in_mode and self._fast_alone(load, span).get("messages", 0) > 0
             time.sleep(1)
 
     def _calm(self, standard_per_s: float) -> dict[str, object]:

@@ -1,9 +1,10 @@
 """A real broker, and S3 with the flows and their parsers."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -92,16 +93,9 @@ class Services:
         return [self._bounds(topic, number)[0] for number in range(len(self.end_offsets(topic)))]
 
     def _bounds(self, topic: str, number: int) -> tuple[int, int]:
-        """Where a partition begins and ends; one that was made just now may not say so at once."""
+        """Where a partition begins and ends."""
         partition = TopicPartition(topic, number)
-        until_s = time.monotonic() + _WAIT_S
-        while True:
-            try:
-                return self.watcher.get_watermark_offsets(partition, timeout=_WAIT_S)
-            except KafkaException as problem:
-                if problem.args[0].code() not in _NO_LEADER_YET or time.monotonic() > until_s:
-                    raise
-                time.sleep(_ASK_AGAIN_S)
+        return _led(lambda: self.watcher.get_watermark_offsets(partition, timeout=_WAIT_S))
 
     def end_offset(self, topic: str) -> int:
         """The number of records that were ever written to a topic."""
@@ -110,11 +104,26 @@ class Services:
     def delete_records(self, topics: Iterable[str]) -> None:
         """Delete what was written, so that the disk does not fill up."""
         for topic in topics:
-            # Asked of the admin client: it caches metadata, which may lack newer partitions.
-            listed = self.admin.list_topics(topic, timeout=_WAIT_S)
-            ends = [TopicPartition(topic, number, -1) for number in listed.topics[topic].partitions]
-            for future in self.admin.delete_records(ends).values():
-                future.result()
+            _led(partial(self._delete_records, topic))
+
+    def _delete_records(self, topic: str) -> None:
+        # Asked of the admin client: it caches metadata, which may lack newer partitions.
+        listed = self.admin.list_topics(topic, timeout=_WAIT_S)
+        ends = [TopicPartition(topic, number, -1) for number in listed.topics[topic].partitions]
+        for future in self.admin.delete_records(ends).values():
+            future.result()
+
+
+def _led[T](ask: Callable[[], T]) -> T:
+    """Ask again for a while: partitions that were made just now may have no leader yet."""
+    until_s = time.monotonic() + _WAIT_S
+    while True:
+        try:
+            return ask()
+        except KafkaException as problem:
+            if problem.args[0].code() not in _NO_LEADER_YET or time.monotonic() > until_s:
+                raise
+            time.sleep(_ASK_AGAIN_S)
 
 
 @contextmanager

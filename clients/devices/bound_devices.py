@@ -17,7 +17,7 @@ type FindDevices = Callable[[Iterable[str]], Mapping[str, RegisteredDevice]]
 
 
 class CachedBoundDevices:
-    """Remembers bonds that it found, for ``max_age_s``. May be used by several threads.
+    """Remembers bonds that it found, for a minute. May be used by several threads.
 
     That there is no bond is never remembered: a device that was just bound may send at once.
     """
@@ -26,13 +26,12 @@ class CachedBoundDevices:
         self,
         find_all: FindDevices,
         *,
-        max_age_s: float = MAX_AGE_S,
         kept_max: int = KEPT_MAX,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Of more than ``kept_max`` devices the oldest are forgotten."""
         self._find_all, self._monotonic = find_all, monotonic
-        self._max_age_s, self._kept_max = max_age_s, kept_max
+        self._kept_max = kept_max
         self._changing = threading.Lock()
         self._kept: OrderedDict[str, tuple[float, RegisteredDevice]] = OrderedDict()
 
@@ -41,8 +40,7 @@ class CachedBoundDevices:
     ) -> Mapping[str, RegisteredDevice]:
         """Find those of the devices that the gateway may speak for, whatever their status.
 
-        Raises:
-            RegistryUnavailableError: Some are not remembered, and the registry does not answer.
+        Raises ``RegistryUnavailableError`` where some are not remembered.
         """
         known = self._known(gateway_id, device_ids)
         unknown = device_ids - known.keys()
@@ -54,7 +52,7 @@ class CachedBoundDevices:
         return known | bound
 
     def _known(self, gateway_id: str, device_ids: frozenset[str]) -> dict[str, RegisteredDevice]:
-        oldest_s = self._monotonic() - self._max_age_s
+        oldest_s = self._monotonic() - MAX_AGE_S
         with self._changing:
             kept = {one: self._kept[one] for one in device_ids if one in self._kept}
         return {

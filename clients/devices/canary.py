@@ -31,7 +31,6 @@ type Send = Callable[[str, bytes, Mapping[str, str]], Mapping[str, object]]
 class CanaryNotAcceptedError(FleetlaneError):
     """Not all of a slot's messages were accepted. All of them were tried."""
 
-    reason = "canary_not_accepted"
     routes: str
     problem: str
     sentence = "the canary's messages were not accepted ({routes}); the first: {problem}"
@@ -40,7 +39,6 @@ class CanaryNotAcceptedError(FleetlaneError):
 class OtherReceiptError(FleetlaneError):
     """A message was accepted under another id than the one by which it will be looked for."""
 
-    reason = "other_receipt"
     wanted: str
     received: object
     sentence = "the receipt names {received}, not {wanted}"

@@ -12,7 +12,6 @@ from fleetlane.events.errors import FleetlaneError
 class CanaryKeyUnavailableError(FleetlaneError):
     """The key cannot be read or written now. Trying again later may succeed."""
 
-    reason = "canary_key_unavailable"
     parameter: str
     problem: str
     sentence = "the canary's key {parameter} is not available: {problem}"
@@ -22,6 +21,7 @@ class CanaryNotEnrolledError(CanaryKeyUnavailableError):
     """Nobody has enrolled the canary yet."""
 
     reason = "canary_not_enrolled"
+
     problem: str = "there is none; run fleetlane device enroll-canary --stage NAME"
 
 
@@ -36,11 +36,7 @@ class CanaryKeyParameter:
         self._unavailable = partial(CanaryKeyUnavailableError, name)
 
     def read(self) -> DeviceKey:
-        """Read the key.
-
-        Raises:
-            CanaryNotEnrolledError: There is none.
-        """
+        """Read the key; raises ``CanaryNotEnrolledError`` where there is none."""
         with asking(self._unavailable):
             try:
                 found = self._ssm.get_parameter(Name=self._name, WithDecryption=True)

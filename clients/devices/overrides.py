@@ -24,7 +24,6 @@ _PAUSE_S_MAX: Final = 0.2
 class OverridesUnavailableError(FleetlaneError):
     """The overrides cannot be read or written now. Trying again later may succeed."""
 
-    reason = "overrides_unavailable"
     problem: str
     sentence = f"{OVERRIDES_KEY} cannot be reached: {{problem}}"
 
@@ -41,11 +40,7 @@ class OverridesStore:
         self._pause = pause
 
     def read(self) -> Overrides:
-        """Read the overrides; where there is no object, there are none.
-
-        Raises:
-            OverridesUnavailableError: S3 does not answer, or what it holds are no overrides.
-        """
+        """Read them, or none where there is no object; raises ``OverridesUnavailableError``."""
         overrides, _ = self._read()
         return overrides
 
@@ -53,11 +48,8 @@ class OverridesStore:
         """Replace the overrides by what ``changed`` makes of them, and return what was written.
 
         Only over what was read: where another writer comes first, ``changed`` is called again, on
-        what that one wrote. What has ended by ``now_ms`` is left out.
-
-        Raises:
-            BadOverridesError: There is no room for so many.
-            OverridesUnavailableError: S3 does not answer, or others came first again and again.
+        what that one wrote. What has ended by ``now_ms`` is left out. Raises ``BadOverridesError``
+        where there is no room for so many, or ``OverridesUnavailableError``.
         """
         for _ in range(_TRIES_MAX):
             present, version = self._read()
@@ -95,7 +87,6 @@ class CachedOverrides:
         on_unavailable: Callable[[OverridesUnavailableError], None],
         max_age_s: float = 15.0,
         wait_s: float | None = 0.5,
-        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._on_unavailable = on_unavailable
         self._overrides = StaleIfErrorCache(
@@ -103,7 +94,6 @@ class CachedOverrides:
             unanswered=OverridesUnavailableError("S3 has not answered yet"),
             max_age_s=max_age_s,
             wait_s=wait_s,
-            monotonic=monotonic,
         )
 
     def current(self) -> Overrides:

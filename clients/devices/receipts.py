@@ -23,7 +23,6 @@ _ITEMS_A_WRITE_MAX: Final = 25
 class ReceiptsUnavailableError(FleetlaneError):
     """DynamoDB does not answer in time. A repeat then lands once more, under the same id."""
 
-    reason = "receipts_unavailable"
     problem: str
     sentence = "the receipts cannot be reached: {problem}"
 

@@ -29,7 +29,6 @@ class DeviceStatus(StrEnum):
 class RegistryUnavailableError(FleetlaneError):
     """DynamoDB does not answer, or not as it should. Trying again later may succeed."""
 
-    reason = "registry_unavailable"
     problem: str
     sentence = "the device registry cannot be reached: {problem}"
 
@@ -37,7 +36,6 @@ class RegistryUnavailableError(FleetlaneError):
 class UnknownDeviceError(FleetlaneError):
     """There is no such device in the registry."""
 
-    reason = "unknown_device"
     device_id: str
     sentence = "device {device_id} is not registered"
 
@@ -45,7 +43,6 @@ class UnknownDeviceError(FleetlaneError):
 class BadDeviceError(FleetlaneError):
     """What is to be registered, or was, is no device."""
 
-    reason = "bad_device"
     device_id: str
     problem: str
     sentence = "device {device_id!r:.80}: {problem}"
@@ -55,10 +52,8 @@ class BadDeviceError(FleetlaneError):
 class RegisteredDevice:
     """A device. ``keys`` are public JWKs (ES256 or EdDSA), each with a ``kid`` of its own.
 
-    ``gateway_id`` is the device that may speak for it.
-
-    Raises:
-        BadDeviceError: A field is not allowed.
+    ``gateway_id`` is the device that may speak for it. A field that is not allowed raises
+    ``BadDeviceError``.
     """
 
     device_id: str
@@ -94,15 +89,14 @@ class DeviceRegistry:
         self._table = table
 
     def find(self, device_id: str) -> RegisteredDevice | None:
-        """Look a device up, as last written.
+        """Look a device up, as last written; raises ``BadDeviceError`` for an item that is none."""
+        item = self._item(device_id)
+        return None if item is None else device_from_item(item)
 
-        Raises:
-            BadDeviceError: Something else wrote an item that is no device.
-        """
+    def _item(self, device_id: str) -> Mapping[str, Any] | None:
         with reaching_dynamodb():
             answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
-        item = answer.get("Item")
-        return None if item is None else device_from_item(item)
+        return answer.get("Item")
 
     def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
         """Look many devices up, a hundred a call; an item that is no device is left out."""
@@ -126,11 +120,7 @@ class DeviceRegistry:
             self._table.put_item(Item=_item_of(device))
 
     def register_all(self, devices: Iterable[RegisteredDevice]) -> None:
-        """Write many devices; of one id, the last.
-
-        Raises:
-            RegistryUnavailableError: DynamoDB does not answer. Some may have been written.
-        """
+        """Write many devices; of one id, the last. A failure may leave some of them written."""
         with (
             reaching_dynamodb(),
             self._table.batch_writer(overwrite_by_pkeys=["device_id"]) as batch,
@@ -139,11 +129,7 @@ class DeviceRegistry:
                 batch.put_item(Item=_item_of(device))
 
     def set_status(self, device_id: str, status: DeviceStatus) -> None:
-        """Change a device's status, and nothing else of it.
-
-        Raises:
-            UnknownDeviceError: There is no such device.
-        """
+        """Change a device's status, and nothing else of it; raises ``UnknownDeviceError``."""
         with reaching_dynamodb():
             try:
                 self._table.update_item(

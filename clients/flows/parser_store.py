@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -29,13 +28,10 @@ from fleetlane.events.s3_keys import owners_prefix
 BODY_S_MAX: Final = 300.0
 """So long the largest artifact takes at a mebibyte a second, as who deploys may have."""
 
-_PIECE_BYTES: Final = 1 << 20
-
 
 class ArtifactUnavailableError(FleetlaneError):
     """S3 does not answer, or this machine has no room. Trying again later may succeed."""
 
-    reason = "artifact_unavailable"
     key: str
     problem: str
     sentence = "{key} cannot be reached: {problem}"
@@ -44,7 +40,6 @@ class ArtifactUnavailableError(FleetlaneError):
 class ArtifactMissingError(FleetlaneError):
     """There is no such object."""
 
-    reason = "artifact_missing"
     key: str
     sentence = "there is no {key}; `fleetlane parser deploy` puts it there"
 
@@ -52,7 +47,6 @@ class ArtifactMissingError(FleetlaneError):
 class ArtifactChangedError(FleetlaneError):
     """The object is not the one that the flows were published with."""
 
-    reason = "artifact_changed"
     key: str
     found: str
     wanted: str
@@ -62,7 +56,6 @@ class ArtifactChangedError(FleetlaneError):
 class VersionTakenError(FleetlaneError):
     """Another artifact of this name and version is there, and artifacts never change."""
 
-    reason = "version_taken"
     key: str
     sentence = "{key} already exists with other bytes, and stays; raise the package's version"
 
@@ -90,10 +83,8 @@ class ParserStore:
     def deploy(self, path: Path, *, owner: str) -> Deployed:
         """Put an artifact into its owner's place. Once more changes nothing.
 
-        Raises:
-            BadArtifactError: The file is no artifact.
-            BadNameError: The owner's name is not allowed.
-            VersionTakenError: This name and version is there with other bytes.
+        Raises ``BadArtifactError`` or ``BadNameError`` for a file or an owner that is none, and
+        ``VersionTakenError`` where other bytes have this name and version.
         """
         key = artifact_key(owner, read_manifest(path, artifact=str(path)))
         sha256 = sha256_of_file(path)
@@ -127,21 +118,13 @@ class ParserStore:
         return True
 
     def manifest(self, artifact: FlowArtifact) -> Manifest:
-        """Read the manifest of an artifact whose digest is the published one.
-
-        Raises:
-            BadArtifactError: It is no artifact; and all that ``fetch`` raises.
-        """
+        """Read a published artifact's manifest; raises as ``fetch``, and ``BadArtifactError``."""
         sha256, manifest = self._read(artifact.key)
         _check(artifact, sha256)
         return manifest
 
     def offering(self, owner: str, use: str) -> FlowArtifact | None:
-        """Find the owner's artifact that offers a flow's ``name==version``.
-
-        Raises:
-            BadArtifactError: What lies in its place is none.
-        """
+        """Find an owner's artifact with a flow's ``name==version``; raises ``BadArtifactError``."""
         _, version = split_use(use)
         for key in self.keys(owner):
             if is_same_version(version_in_key(key), version or ""):
@@ -151,7 +134,6 @@ class ParserStore:
         return None
 
     def keys(self, owner: str) -> Iterator[str]:
-        """Where the artifacts of an owner are."""
         yield from (one["Key"] for one in self._objects.listed(owners_prefix(owner)))
 
     def _read(self, key: str) -> tuple[str, Manifest]:
@@ -169,17 +151,13 @@ class ParserStore:
 
     def _copied(self, key: str, path: Path) -> str:
         digest, size_bytes = hashlib.sha256(), 0
-        until_s = time.monotonic() + self._body_s_max
         answer = self._s3.get_object(Bucket=self._bucket, Key=key)
         with closing(answer["Body"]) as body, path.open("wb") as file:
-            for piece in body.iter_chunks(_PIECE_BYTES):
+            for piece in self._objects.pieces(key, body, within_s=self._body_s_max):
                 size_bytes += len(piece)
                 if size_bytes > 2 * ARTIFACT_BYTES_MAX:
                     most = f"{2 * ARTIFACT_BYTES_MAX} at most"
                     raise ArtifactChangedError(key, f"over {size_bytes} bytes", most)
-                if time.monotonic() > until_s:
-                    limit = f"the limit is {self._body_s_max:g} s"
-                    raise ArtifactUnavailableError(key, f"it comes too slowly; {limit}")
                 digest.update(piece)
                 file.write(piece)
         return digest.hexdigest()

@@ -12,10 +12,17 @@ from clients.bucket_objects import BucketObjects
 from clients.stale_if_error import StaleIfErrorCache
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact
-from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows, version_of
+from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows, WantedVersion, version_of
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
-from fleetlane.events.s3_keys import CURRENT_FLOWS_KEY, FLOW_VERSIONS
+from fleetlane.events.s3_keys import (
+    CURRENT_FLOWS_KEY,
+    FLOW_OWNERS,
+    FLOW_VERSIONS,
+    owner_in_key,
+    owners_versions,
+    wanted_key,
+)
 
 BEFORE_MAX: Final = 20
 _JSON: Final = "application/json"
@@ -25,7 +32,6 @@ VERSION: Final = re.compile(f"[0-9a-f]{{{VERSION_CHARS}}}")
 class FlowsUnavailableError(FleetlaneError):
     """Flows cannot be read from S3. Trying again later may succeed."""
 
-    reason = "flows_unavailable"
     wanted: str
     problem: str
     sentence = "{wanted} cannot be read: {problem}"
@@ -35,6 +41,7 @@ class FlowsNotPublishedError(FlowsUnavailableError):
     """There is no such version, or none was ever made current."""
 
     reason = "flows_not_published"
+
     problem: str = "it was never published"
 
 
@@ -64,11 +71,9 @@ class FlowVersions:
     ) -> str:
         """Store flows as a version, not yet in force, and return its name: equal for equal flows.
 
-        ``artifacts`` are those of their parsers; who was the first to publish it stays.
-
-        Raises:
-            FlowsUnreadableError: Something else has its name.
-            msgspec.MsgspecError: What has its name are no flows at all.
+        ``artifacts`` are those of their parsers; who was the first to publish it stays. Raises
+        ``FlowsUnreadableError`` where something else has its name, or msgspec's error where that
+        are no flows at all.
         """
         published = msgspec.structs.replace(PublishedFlows.of(flows, artifacts), published_by=by)
         key, body = f"{self._prefix}{published.version}.json", published.to_json()
@@ -81,9 +86,7 @@ class FlowVersions:
     def published(self, version: str) -> PublishedFlows:
         """Read a version, whose name is the digest of what is in it.
 
-        Raises:
-            FlowsNotPublishedError: There is none of this name.
-            FlowsUnreadableError: It is not what its name says.
+        Raises ``FlowsNotPublishedError``, or ``FlowsUnreadableError`` where its name is not true.
         """
         key = f"{self._prefix}{version[:80]}.json"
         found = self._objects.get(key) if VERSION.fullmatch(version) else None
@@ -141,11 +144,7 @@ class FlowStore(FlowVersions):
         return current
 
     def current(self) -> PublishedFlows:
-        """Read the version in force.
-
-        Raises:
-            FlowsNotPublishedError: None was ever made current.
-        """
+        """Read the version in force; raises ``FlowsNotPublishedError`` if there never was one."""
         found = self._objects.get(CURRENT_FLOWS_KEY)
         if found is None:
             raise FlowsNotPublishedError(CURRENT_FLOWS_KEY)
@@ -163,6 +162,34 @@ class FlowStore(FlowVersions):
         return (current.version, *current.before)
 
 
+class OwnerFlows:
+    """Versions by owner, put once and never changed, and which of them each owner wants in force.
+
+    All may raise ``FlowsUnavailableError``, where S3 does not answer, or does not allow it.
+    """
+
+    def __init__(self, s3: S3Client, bucket: str) -> None:
+        self._objects = BucketObjects(s3, bucket, FlowsUnavailableError)
+
+    def of(self, owner: str) -> FlowVersions:
+        """An owner's versions, each with all flows that it has; none is in force by itself."""
+        return FlowVersions(self._objects, owners_versions(owner))
+
+    def wanted(self, owner: str) -> WantedVersion | None:
+        """The version that an owner wants in force, if it ever said so."""
+        return self._objects.read(wanted_key(owner), WantedVersion)
+
+    def want(self, owner: str, wanted: WantedVersion) -> None:
+        """Say which version is to be in force from the next activation on."""
+        self._objects.put(wanted_key(owner), wanted.to_json())
+
+    def owners(self) -> Iterator[str]:
+        for one in self._objects.listed(FLOW_OWNERS):
+            owner = owner_in_key(one["Key"])
+            if one["Key"] == wanted_key(owner):
+                yield owner
+
+
 class CurrentFlows(Protocol):
     """What can be asked for the flows in force."""
 
@@ -172,7 +199,7 @@ class CurrentFlows(Protocol):
 class CachedFlows(StaleIfErrorCache[PublishedFlows, FlowsUnavailableError]):
     """The flows in force, read again when they are too old; older ones while S3 fails.
 
-    May be used by several threads. With ``wait_s`` nobody waits longer than that for S3.
+    May be used by several threads.
     ``kept`` gives flows for where S3 fails from the beginning: old ones, so ``fresh`` raises.
     ``current`` raises ``FlowsUnavailableError``: S3 fails, and no flows were ever read.
     """
@@ -182,7 +209,6 @@ class CachedFlows(StaleIfErrorCache[PublishedFlows, FlowsUnavailableError]):
         store: CurrentFlows,
         *,
         max_age_s: float = FLOWS_MAX_AGE_S,
-        wait_s: float | None = None,
         kept: Callable[[], PublishedFlows | None] = lambda: None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -190,7 +216,6 @@ class CachedFlows(StaleIfErrorCache[PublishedFlows, FlowsUnavailableError]):
             store.current,
             unanswered=FlowsUnavailableError(CURRENT_FLOWS_KEY, "S3 has not answered yet"),
             max_age_s=max_age_s,
-            wait_s=wait_s,
             kept=kept,
             monotonic=monotonic,
         )

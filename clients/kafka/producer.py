@@ -41,7 +41,6 @@ _TAKE_OVER_S: Final = 0.005
 class NotDurableError(FleetlaneError):
     """Kafka did not confirm a record in time; it may still arrive. Sending it again is safe."""
 
-    reason = "not_durable"
     topic: str
     waited_s: float
     problem: str
@@ -100,10 +99,9 @@ class KafkaProducer:
         return self._connects(self._producer, topic, math.inf)
 
     def land(self, record: ProducerRecord) -> KafkaPosition:
-        """Write ``record`` and wait until all in-sync replicas hold it; return where it stands.
+        """Write ``record``, wait until all in-sync replicas hold it, and return where it stands.
 
-        Raises:
-            NotDurableError: That was not confirmed in time, or the topic does not exist.
+        Raises ``NotDurableError`` where that was not confirmed in time, or its topic is missing.
         """
         (landed,) = self.land_all([record])
         if isinstance(landed, NotDurableError):

@@ -33,7 +33,6 @@ type Offsets = Mapping[Partition, int]
 class KafkaUnreadableError(FleetlaneError):
     """Kafka does not answer just now. What was read stays read: reading may be tried again."""
 
-    reason = "kafka_unreadable"
     problem: str
     sentence = "Kafka cannot be read: {problem}"
 
@@ -71,10 +70,8 @@ class KafkaReader:
         Topics whose whole name matches ``pattern`` are read too; one that is missing is read once
         it appears. ``since_ms`` leaves out what was written before, by Kafka's timestamps,
         ``is_from_end`` what is there at the first reading: topics and partitions that appear later
-        are read from their beginning either way.
-
-        Raises:
-            KafkaUnreadableError: No token could be made for Kafka, within ten seconds.
+        are read from their beginning either way. Raises ``KafkaUnreadableError`` where no
+        token could be made for Kafka, within ten seconds.
         """
         reach = {"bootstrap.servers": bootstrap_servers, **security_configuration(security)}
         try:

@@ -20,7 +20,6 @@ _POLL_INTERVAL_S: Final = 0.1
 class TopicsNotCreatedError(FleetlaneError):
     """Topics are still missing. Creating them again is safe."""
 
-    reason = "topics_not_created"
     topics: tuple[str, ...]
     problem: str
 
@@ -56,10 +55,7 @@ class KafkaTopics:
         """Create those of ``topics`` that are missing, and return their names, sorted.
 
         Each gets the retention and the limits of its kind. Returns when all of ``topics`` can be
-        written to; blocks for at most about ``timeout_s``.
-
-        Raises:
-            TopicsNotCreatedError: Kafka refused one, or did not answer in time.
+        written to; blocks for at most about ``timeout_s``. Raises ``TopicsNotCreatedError``.
         """
         deadline_s = time.monotonic() + timeout_s
         missing = self._missing(tuple(sorted(set(topics))), timeout_s)

@@ -22,7 +22,6 @@ _HIVE_TYPES: Final = {Kind.TIME: "timestamp", Kind.TEXT: "string", Kind.JSON: "s
 class ViewNotPutError(FleetlaneError):
     """Glue does not answer or refuses, or something else is where a view was to be."""
 
-    reason = "view_not_put"
     view: str
     problem: str
     sentence = "view {view} cannot be put into the catalog: {problem}"
@@ -37,8 +36,7 @@ class GlueViews:
     def put(self, view: LakeView) -> bool:
         """Let a view be as given; says whether it was not. What is no view is left alone.
 
-        Raises:
-            ViewNotPutError: It could not be done. Trying again later may succeed.
+        Raises ``ViewNotPutError``.
         """
         wanted, database = _table(view, self._database), self._database
         with asking(partial(ViewNotPutError, view.name)):

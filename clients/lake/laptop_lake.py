@@ -25,7 +25,6 @@ _TABLES: Final = "iceberg_tables"
 class LakeMissingError(FleetlaneError):
     """The lake has no such table: its job has not written yet."""
 
-    reason = "lake_missing"
     table: str
     catalog: str
     sentence = "there is no table {table} in {catalog}: the lake's job writes it first"
@@ -34,7 +33,6 @@ class LakeMissingError(FleetlaneError):
 class RowsDeletedBesideError(FleetlaneError):
     """A table has delete files, which are not read here."""
 
-    reason = "rows_deleted_beside"
     table: str
     files: int
     sentence = "{table} has {files} data files with deletes beside them: compact it first"
@@ -54,9 +52,7 @@ class LaptopLake:
     def rows(self, table: LakeTable, *, since: date | None = None) -> str:
         """What DuckDB reads the rows of a table ``from``: all, or the days from ``since`` on.
 
-        Raises:
-            LakeMissingError: It is missing.
-            RowsDeletedBesideError: It has delete files.
+        Raises ``LakeMissingError``, or ``RowsDeletedBesideError`` where it has delete files.
         """
         metadata = self._metadata(table)
         files = [

@@ -102,7 +102,6 @@ _DIALECTS: Final = {
 
 
 def athena_type(kind: Kind) -> str:
-    """How Athena names a column's type."""
     return _ATHENA_TYPES.get(kind, "varchar")
 
 

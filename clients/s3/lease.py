@@ -26,7 +26,6 @@ _log = logging.getLogger(__name__)
 class LeaseLostError(FleetlaneError):
     """The lease could not be renewed in time, or another has it: nothing may be written."""
 
-    reason = "lease_lost"
     name: str
     holder: str
     sentence = "{holder} no longer holds the lease {name}"
@@ -35,7 +34,6 @@ class LeaseLostError(FleetlaneError):
 class LeaseUnavailableError(FleetlaneError):
     """S3 does not answer. Trying again later may succeed."""
 
-    reason = "lease_unavailable"
     name: str
     problem: str
     sentence = "the lease {name} cannot be reached: {problem}"

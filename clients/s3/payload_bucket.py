@@ -2,12 +2,9 @@
 
 import base64
 import hashlib
-import time
 from contextlib import closing
 from itertools import islice
 from typing import Final
-
-from botocore.response import StreamingBody
 
 from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
@@ -15,7 +12,6 @@ from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.s3_keys import PARKED_PAYLOADS, PAYLOADS
 
-_PIECE_BYTES: Final = 256 * 1024
 BODY_S_MAX: Final = 30.0
 """So long the largest body takes at 2 MiB a second, which S3 is far from inside a region."""
 
@@ -59,7 +55,6 @@ class PayloadCorruptError(FleetlaneError):
 class PayloadUnavailableError(FleetlaneError):
     """S3 does not answer, or not as it should. Trying again later may succeed."""
 
-    reason = "payload_unavailable"
     key: str
     problem: str
     sentence = "payload {key} cannot be reached: {problem}"
@@ -108,17 +103,7 @@ class PayloadBucket:
             found = answer["ContentLength"]
             if found != body_bytes:
                 raise PayloadCorruptError(key, f"{found} bytes", f"{body_bytes} bytes")
-            return self._joined(key, stream)
-
-    def _joined(self, key: str, stream: StreamingBody) -> bytes:
-        until_s = time.monotonic() + self._body_s_max
-        pieces = []
-        for piece in stream.iter_chunks(_PIECE_BYTES):
-            pieces.append(piece)
-            if time.monotonic() > until_s:
-                limit = f"the limit is {self._body_s_max:g} s"
-                raise PayloadUnavailableError(key, f"it comes too slowly; {limit}")
-        return b"".join(pieces)
+            return b"".join(self._objects.pieces(key, stream, within_s=self._body_s_max))
 
     def has(self, key: str) -> bool:
         """Whether there is such an object now. Asks by listing: HEAD hides a missing bucket."""
@@ -128,11 +113,7 @@ class PayloadBucket:
         self._objects.delete(key)
 
     def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None:
-        """Copy an object inside S3, as parking does before the original expires.
-
-        Raises:
-            PayloadMissingError: There is no such object.
-        """
+        """Copy an object inside S3, as parking does; raises ``PayloadMissingError``."""
         copied = self._objects.ask(
             key,
             lambda: self._s3.copy_object(

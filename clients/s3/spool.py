@@ -1,16 +1,7 @@
 """Where records wait while Kafka does not take them: a bucket in S3, without any expiry.
 
-Keys are ``spool/<shard>/<minute>/<raw id>-<digest>``, such as
-``spool/3/20261103T1405Z/1c0f…-9b1d2c3a``: S3 spreads load by how keys begin, so the shard comes
-first; inside each shard keys are in the order of time. The minute is that of the arrival in the
-spool, the raw id that of the first record, and the digest of all that is inside: equal objects have
-equal keys, different ones never do.
-
-The first line of an object is ``fleetlane-spool/1`` and a line feed. The rest is one MessagePack
-array of maps, one a record: ``topic`` (text), ``key`` (binary), ``value`` (binary, or nil for
-Kafka's null), ``headers`` (array of pairs: name, and value as binary or nil), all as they are to be
-in Kafka. A reader ignores fields that it does not know; what it could not ignore has another
-number in the first line.
+The format of its objects is in docs/outages.md. A reader ignores fields that it does not know; what
+it could not ignore has another number in the first line.
 """
 
 import base64
@@ -44,7 +35,6 @@ _DELETED_AT_ONCE_MAX: Final = 1_000
 class SpoolUnavailableError(FleetlaneError):
     """S3 does not answer, or not as it should. Trying again later may succeed."""
 
-    reason = "spool_unavailable"
     problem: str
     sentence = "the spool cannot be reached: {problem}"
 
@@ -52,7 +42,6 @@ class SpoolUnavailableError(FleetlaneError):
 class SpoolUnreadableError(FleetlaneError):
     """An object in the spool is none that this version can read. It is left where it is."""
 
-    reason = "spool_unreadable"
     key: str
     problem: str
     sentence = "spooled object {key} cannot be read: {problem}"
@@ -98,11 +87,7 @@ class Spool:
         return heapq.merge(*shards, key=lambda one: (one.since_ms, one.key))
 
     def get(self, key: str) -> list[ProducerRecord] | None:
-        """Read an object; ``None`` if it is gone.
-
-        Raises:
-            SpoolUnreadableError: What is there is no spooled object, or of another version.
-        """
+        """Read an object; ``None`` if it is gone. Raises as ``records_in``."""
         found = self._objects.get(key)
         return None if found is None else records_in(found.body, key=key)
 
@@ -145,8 +130,7 @@ def spooled_bytes(records: Sequence[ProducerRecord]) -> bytes:
 def records_in(spooled: bytes, *, key: str) -> list[ProducerRecord]:
     """Read the records of an object; ``key`` is its name, for people.
 
-    Raises:
-        SpoolUnreadableError: It is cut short, altered, or of another version.
+    Raises ``SpoolUnreadableError`` where it is cut short, altered, or of another version.
     """
     if not spooled.startswith(_FIRST_LINE):
         found = spooled[:_SHOWN_BYTES].split(b"\n", 1)[0]

@@ -50,7 +50,6 @@ class UpkeepRequest(msgspec.Struct, frozen=True, kw_only=True):
 class RequestsUnavailableError(FleetlaneError):
     """S3 does not answer, or not with what we wrote. Trying again later may succeed."""
 
-    reason = "requests_unavailable"
     problem: str
     sentence = "requests for the lake's upkeep cannot be reached: {problem}"
 

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 class NotAnUploadError(FleetlaneError):
     """An object that no device uploaded by a form of ours. It can never land."""
 
-    reason = "not_an_upload"
     key: str
     problem: str
     sentence = "{key!r:.200} is no upload of a device: {problem}"
@@ -85,9 +84,8 @@ class UploadBucket:
     def stored(self, key: str) -> StoredUpload:
         """Look at an upload without reading it.
 
-        Raises:
-            NotAnUploadError: It did not come by a form of ours, or S3 did not check it.
-            PayloadMissingError: There is no such object.
+        Raises ``NotAnUploadError`` where it came by no form of ours, or S3 did not check it; and
+        ``PayloadMissingError``.
         """
         raw_id = raw_id_in(key)
         head = self._head(key)

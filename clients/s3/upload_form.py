@@ -4,11 +4,10 @@ import base64
 from dataclasses import dataclass
 from typing import Final
 
-import boto3
 import msgspec
 from botocore.config import Config
 
-from clients.aws import AwsSettings, S3Client, client_config
+from clients.aws import AwsSettings, S3Client, aws_client, client_config
 from fleetlane.events.envelope import Sent
 from fleetlane.events.errors import FleetlaneError
 
@@ -19,7 +18,6 @@ UPLOAD_FIELD: Final = "upload"
 class NotIssuedError(FleetlaneError):
     """Metadata of an object are not what we wrote for an upload."""
 
-    reason = "not_issued"
     problem: str
     sentence = "its metadata were not written by Fleetlane: {problem}"
 
@@ -92,11 +90,6 @@ class UploadForms:
 
 def signing_client(settings: AwsSettings) -> S3Client:
     """Open a client whose forms name the bucket's host in its region: no device is redirected."""
-    return boto3.client(
-        "s3",
-        endpoint_url=settings.endpoint_url,
-        region_name=settings.region,
-        config=client_config().merge(
-            Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
-        ),
-    )
+    signing = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
+    client: S3Client = aws_client("s3", settings, config=client_config().merge(signing))
+    return client

@@ -117,11 +117,7 @@ def query_name(stream: str) -> str:
 def started(
     session: SparkSession, arguments: DeduplicateArguments, stream: str, window_s: int
 ) -> StreamingQuery:
-    """Start one stream's query, from the beginning of its topic or from where it was.
-
-    Raises:
-        PlanChangedError: Its checkpoint cannot take it.
-    """
+    """Start a stream's query, where it was if it ran before; raises ``PlanChangedError``."""
     canonical = raw_records(
         session_with_state(session, partitions=arguments.dedupe_state_partitions),
         arguments,

@@ -36,7 +36,6 @@ class CheckpointPlan:
 class PlanChangedError(FleetlaneError):
     """A query is not what its checkpoint was written by, and cannot go on from there."""
 
-    reason = "plan_changed"
     checkpoint: str
     problem: str
     sentence = (
@@ -62,8 +61,7 @@ class CheckpointFiles(Files, Protocol):
 def note_plan(files: CheckpointFiles, query: str, plan: CheckpointPlan) -> None:
     """Write down by what a checkpoint is written from now on. One without a note is taken as it is.
 
-    Raises:
-        PlanChangedError: The checkpoint cannot take it.
+    Raises ``PlanChangedError`` where the checkpoint cannot take it.
     """
     name = f"{query}/{_PLAN}"
     note = files.read(name)
@@ -136,7 +134,6 @@ class DedupedStreams:
 class FilesUnavailableError(FleetlaneError):
     """The file system does not answer. Trying again later may succeed."""
 
-    reason = "files_unavailable"
     path: str
     problem: str
     sentence = "{path} cannot be read or written: {problem}"

@@ -4,13 +4,14 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.aws import CloudWatchClient, client_config
+from clients.aws import CloudWatchClient, aws_client
 from fleetlane.events.metrics import Dimension
 
 _log = logging.getLogger(__name__)
+type Publish = Callable[[Mapping[str, float]], None]
+"""Publishes values by their metrics' names."""
 
 
 def published_to(
@@ -19,7 +20,7 @@ def published_to(
     value: str,
     *,
     cloudwatch: CloudWatchClient | None = None,
-) -> Callable[[Mapping[str, float]], None]:
+) -> Publish:
     """Give what publishes values there; without a namespace, as on a laptop, nothing does.
 
     An unavailable CloudWatch costs a line in the log, never a batch. Functions write metrics into
@@ -28,7 +29,7 @@ def published_to(
     """
     if namespace is None:
         return lambda _: None
-    client = cloudwatch or boto3.client("cloudwatch", config=client_config())
+    client = cloudwatch or aws_client("cloudwatch")
 
     def publish(values: Mapping[str, float]) -> None:
         dimensions: Any = [{"Name": dimension, "Value": value}]

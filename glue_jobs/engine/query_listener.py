@@ -1,6 +1,7 @@
 """Listeners to the progress of a query, however often it is started."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Final
 
 import orjson
@@ -18,6 +19,7 @@ from pyspark.sql.streaming.listener import (
 
 from glue_jobs.engine.session import java_class
 
+_BEHIND: Final = "maxOffsetsBehindLatest"
 _IN_JAVA: Final = "org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper"
 
 
@@ -48,6 +50,31 @@ class QueryListener(StreamingQueryListener):
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
         """Nothing: alarms fire on metrics that are missing, or grow."""
+
+
+class LakeLag(QueryListener):
+    """Notes when the query of a name was level with its topics, however often it is started.
+
+    An idle query has no record that is older than ``waits_ms_max``: so long it waits for others.
+    """
+
+    def __init__(
+        self, query_name: str, *, now_ms: Callable[[], int], waits_ms_max: int = 0
+    ) -> None:
+        super().__init__(query_name)
+        self._now_ms, self._waits_ms_max = now_ms, waits_ms_max
+        self._level_ms = now_ms()
+
+    def seconds(self) -> float:
+        return max(0, self._now_ms() - self._level_ms) / 1_000
+
+    def on_batch(self, progress: StreamingQueryProgress) -> None:
+        """The lake then has all that its topics had at the batch's start, unless it was full."""
+        if all(float(source.metrics.get(_BEHIND, 0)) == 0 for source in progress.sources):
+            self._level_ms = self._now_ms() - progress.batchDuration
+
+    def on_idle(self) -> None:
+        self._level_ms = max(self._level_ms, self._now_ms() - self._waits_ms_max)
 
 
 def listen(session: SparkSession, listener: QueryListener) -> None:

@@ -57,7 +57,9 @@ SESSION_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def spark_session(application: str, *, region: str | None = None) -> SparkSession:
+def spark_session(
+    application: str, *, region: str | None = None, shuffle_partitions: int | None = None
+) -> SparkSession:
     """The session, with our settings on top of what spark-submit, Glue or EMR gave.
 
     ``region`` is AWS's for this process, for Python workers and for the lake's catalog.
@@ -66,6 +68,8 @@ def spark_session(application: str, *, region: str | None = None) -> SparkSessio
     if region is not None:
         os.environ[_REGION] = region  # noqa: TID251 - where boto3 looks
         builder = builder.config(_REGION_OF_WORKERS, region)
+    if shuffle_partitions is not None:
+        builder = builder.config("spark.sql.shuffle.partitions", shuffle_partitions)
     for name, value in SESSION_SETTINGS.items():
         builder = builder.config(name, value)
     with tempfile.TemporaryDirectory() as folder:  # read once, as the session begins

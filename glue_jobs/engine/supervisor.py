@@ -220,7 +220,8 @@ def stop_between_batches(queries: Sequence[Query], *, limit_s: float = STOP_LIMI
     left = [(query, _batch(query)) for query in queries]
     while left and time.monotonic() < until_s:
         for query, batch in tuple(left):
-            if not query.isActive or _is_between(query, batch):
+            has_a_batch = query.isActive and query.status["isTriggerActive"]
+            if not has_a_batch or _batch(query) != batch:
                 query.stop()
                 left.remove((query, batch))
         time.sleep(_BATCH_POLL_INTERVAL_S)
@@ -233,10 +234,6 @@ def _has_begun(query: Query) -> bool:
     """An idle trigger leaves no progress, but its query waits after it."""
     is_waiting = str(query.status.get("message")).startswith("Waiting")
     return query.isActive and (is_waiting or query.lastProgress is not None)
-
-
-def _is_between(query: Query, batch: object) -> bool:
-    return not query.status["isTriggerActive"] or _batch(query) != batch
 
 
 def _batch(query: Query) -> object:

@@ -13,13 +13,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.topic_patterns import raw_pattern
 from fleetlane.events.topics import FLEET_RECEIVED
 from glue_jobs.engine.supervisor import Supervisor, always_running
-from glue_jobs.kafka.source_and_sink import (
-    QueryPlan,
-    fields_of,
-    raw_records,
-    with_content_type,
-    written_to_kafka,
-)
+from glue_jobs.kafka import source_and_sink
 
 _QUERY: Final = "fleet_metadata"
 _TEXT = "cast(header['{}'] as string)"
@@ -31,7 +25,7 @@ def received_rows(raw: DataFrame) -> DataFrame:
     Needs the columns of ``raw_records``; gives those of ``fleetlane.events.metadata.Received``.
     """
     header = raw.withColumn("header", F.map_from_entries("headers"))
-    first = fields_of(header, _row()).where("attempt = '1'").drop("attempt")
+    first = source_and_sink.fields_of(header, _row()).where("attempt = '1'").drop("attempt")
     return first.dropna(subset=["id", "device_id", "stream", "lane", "received_ms", "body_bytes"])
 
 
@@ -81,17 +75,19 @@ def _number(name: str) -> Column:
 
 def start(session: SparkSession, arguments: FleetMetadataArguments) -> Supervisor:
     """Start the job's one query, and give what starts it again when it ends; returns at once."""
-    plan = QueryPlan(name=_QUERY, trigger_ms=arguments.metadata_trigger_ms)
+    plan = source_and_sink.QueryPlan(name=_QUERY, trigger_ms=arguments.metadata_trigger_ms)
     records = partial(metadata_records, session, arguments)
-    return always_running({_QUERY: lambda: written_to_kafka(records(), arguments, plan=plan)})
+    return always_running(
+        {_QUERY: lambda: source_and_sink.written_to_kafka(records(), arguments, plan=plan)}
+    )
 
 
 def metadata_records(session: SparkSession, arguments: FleetMetadataArguments) -> DataFrame:
     """What the query writes: a record of ``fleet.received`` for each first attempt."""
-    raw = raw_records(
+    raw = source_and_sink.raw_records(
         session,
         arguments,
         pattern=raw_pattern(*Lane),
         messages_per_batch_max=arguments.metadata_messages_per_batch_max,
     )
-    return with_content_type(as_records(received_rows(raw)))
+    return source_and_sink.with_content_type(as_records(received_rows(raw)))

@@ -18,16 +18,7 @@ from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.overrides import Overrides
 from fleetlane.events.times import DAY_MS
-from glue_jobs.fleet_watch.quarantine import (
-    Activity,
-    DeviceRates,
-    PerMinute,
-    QuarantineRules,
-    RateLimit,
-    TooFast,
-    judged,
-    with_held,
-)
+from glue_jobs.fleet_watch import quarantine
 from glue_jobs.kafka.source_and_sink import fields_of
 
 _ROWS_AT_ONCE: Final = 1_000
@@ -77,7 +68,6 @@ class OverridesObject(Protocol):
     """Where overrides are read and changed; ``clients.devices.overrides.OverridesStore`` is one."""
 
     def read(self) -> Overrides: ...
-
     def change(self, changed: Callable[[Overrides], Overrides], *, now_ms: int) -> Overrides: ...
 
 
@@ -106,23 +96,25 @@ class WatchBatches:
     def __init__(
         self,
         context: WatchContext,
-        rules: QuarantineRules,
+        rules: quarantine.QuarantineRules,
         *,
-        per_minute_max: PerMinute,
+        per_minute_max: quarantine.PerMinute,
         sightings_at_once_max: int,
     ) -> None:
         self._context, self._rules, self._per_minute_max = context, rules, per_minute_max
-        self._rates = DeviceRates(window_ms=rules.window_ms)
+        self._rates = quarantine.DeviceRates(window_ms=rules.window_ms)
         self._last_seen = LastSeen(context.note_sighting, at_once_max=sightings_at_once_max)
 
     def handle(self, records: DataFrame, _number: int) -> None:
         """Handle a batch; for ``foreachBatch``."""
         rows = activity(records, window_ms=self._rules.window_ms).toArrow()
         self.handle_activity(
-            Activity(**row) for some in rows.to_batches(_ROWS_AT_ONCE) for row in some.to_pylist()
+            quarantine.Activity(**row)
+            for some in rows.to_batches(_ROWS_AT_ONCE)
+            for row in some.to_pylist()
         )
 
-    def handle_activity(self, batch: Iterable[Activity]) -> None:
+    def handle_activity(self, batch: Iterable[quarantine.Activity]) -> None:
         some = list(batch)
         self._quarantine_runaway_devices(some)
         self._last_seen.add(
@@ -132,7 +124,7 @@ class WatchBatches:
         )
         self._last_seen.write_some()
 
-    def _quarantine_runaway_devices(self, batch: Sequence[Activity]) -> None:
+    def _quarantine_runaway_devices(self, batch: Sequence[quarantine.Activity]) -> None:
         now_ms = self._context.now_ms()
         try:
             present = self._context.overrides.read()
@@ -141,32 +133,33 @@ class WatchBatches:
         except FleetlaneError as problem:
             _log.warning("no device is quarantined for this batch: %s", problem)
 
-    def _judge(self, fast: Sequence[TooFast], present: Overrides, now_ms: int) -> None:
+    def _judge(self, fast: Sequence[quarantine.TooFast], present: Overrides, now_ms: int) -> None:
         """Send the alerts first: after a crash, what is left is judged and sent once more."""
-        judgement = judged(fast, present, self._rules, now_ms=now_ms)
+        judgement = quarantine.judged(fast, present, self._rules, now_ms=now_ms)
         if judgement.alerts:
             self._context.send(judgement.alerts)
         if judgement.held or judgement.is_over:
             self._context.overrides.change(
-                lambda others: with_held(others, judgement.held, now_ms=now_ms), now_ms=now_ms
+                lambda others: quarantine.with_held(others, judgement.held, now_ms=now_ms),
+                now_ms=now_ms,
             )
         if judgement.left:
             _log.error("%d devices are over their rate limits, and not quarantined", judgement.left)
             self._context.publish({JobMetric.RUNAWAY_DEVICES_LEFT: judgement.left})
 
-    def _rate_limit(self, present: Overrides) -> RateLimit:
+    def _rate_limit(self, present: Overrides) -> quarantine.RateLimit:
         """What overrides say of a device, else of all, else its flow, else the platform."""
         flows = self._flows()
 
-        def rate_limit(device_id: str, stream: str) -> PerMinute:
+        def rate_limit(device_id: str, stream: str) -> quarantine.PerMinute:
             overridden = present.rate_limits_of(device_id, of_stage=None)
             if overridden is not None:
                 bytes_max = overridden.soft_bytes_per_minute
-                return PerMinute(messages=overridden.soft_per_minute, bytes=bytes_max)
+                return quarantine.PerMinute(messages=overridden.soft_per_minute, bytes=bytes_max)
             if stream not in flows:
                 return self._per_minute_max
             own, most = flows[stream].devices, self._per_minute_max
-            return PerMinute(
+            return quarantine.PerMinute(
                 messages=own.messages_per_minute_max or most.messages,
                 bytes=own.bytes_per_minute_max or most.bytes,
             )

@@ -1,7 +1,7 @@
 """Whether the canary's messages came through: to canonical events, and into the lake, in time."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Protocol
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +14,7 @@ from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Outcome
 from fleetlane.events.metrics import JobMetric, LaneMetric
 from fleetlane.events.times import DAY_MS, day_of
+from glue_jobs.engine.cloudwatch_metrics import Publish
 from glue_jobs.engine.session import table_name
 from glue_jobs.fleet_watch.flow_watch import reading_lake
 
@@ -35,9 +36,7 @@ class Canaries(Protocol):
     """What the lake has of the canary; ``LakeCanaries`` reads it."""
 
     def began_ms(self, since_ms: int) -> int | None: ...
-
     def arrived(self, since_ms: int) -> Collection[str]: ...
-
     def slowest_ms(self, since_ms: int) -> Mapping[Lane, int]: ...
 
 
@@ -55,38 +54,26 @@ def missing(raw_ids: Collection[str], *, began_ms: int, now_ms: int) -> Iterable
             yield message
 
 
-class CanaryCheck:
-    """Counts and names what is missing, at each run anew: nothing is kept between two.
+def check_canaries(
+    canaries: Canaries, *, publish: Publish, publish_of_lane: Mapping[Lane, Publish], now_ms: int
+) -> None:
+    """Count and name what is missing: nothing is kept between two checks.
 
-    Nothing is published where the lake has had no message of the canary for two days.
+    Nothing is published where the lake has had no message of the canary for two days. Raises
+    ``LakeUnreadableError``.
     """
-
-    def __init__(
-        self,
-        canaries: Canaries,
-        *,
-        publish: Callable[[Mapping[str, float]], None],
-        publish_of_lane: Mapping[Lane, Callable[[Mapping[str, float]], None]],
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._canaries, self._now_ms = canaries, now_ms
-        self._publish, self._publish_of_lane = publish, publish_of_lane
-
-    def run(self) -> None:
-        """Check once; raises ``LakeUnreadableError`` where the lake cannot be read now."""
-        now_ms = self._now_ms()
-        began_ms = self._canaries.began_ms(now_ms - _KNOWN_MS)
-        if began_ms is None:
-            return
-        arrived = self._canaries.arrived(now_ms - max(map(due_ms, Lane)) - LOOKED_BACK_MS)
-        lost = list(missing(arrived, began_ms=canary.slot_at(began_ms), now_ms=now_ms))
-        for message in lost[:_NAMED_MAX]:
-            name = f"{message.raw_id} of {message.stream}, lane {message.lane}"
-            _log.warning("canary %s, slot %d: not in the lake in time", name, message.slot_ms)
-        self._publish({JobMetric.CANARY_MISSING: len(lost)})
-        slowest_ms = self._canaries.slowest_ms(now_ms - IN_LAKE_MS - LOOKED_BACK_MS)
-        for lane, took_ms in slowest_ms.items():
-            self._publish_of_lane[lane]({LaneMetric.CANARY_MS: took_ms})
+    began_ms = canaries.began_ms(now_ms - _KNOWN_MS)
+    if began_ms is None:
+        return
+    arrived = canaries.arrived(now_ms - max(map(due_ms, Lane)) - LOOKED_BACK_MS)
+    lost = list(missing(arrived, began_ms=canary.slot_at(began_ms), now_ms=now_ms))
+    for message in lost[:_NAMED_MAX]:
+        name = f"{message.raw_id} of {message.stream}, lane {message.lane}"
+        _log.warning("canary %s, slot %d: not in the lake in time", name, message.slot_ms)
+    publish({JobMetric.CANARY_MISSING: len(lost)})
+    slowest_ms = canaries.slowest_ms(now_ms - IN_LAKE_MS - LOOKED_BACK_MS)
+    for lane, took_ms in slowest_ms.items():
+        publish_of_lane[lane]({LaneMetric.CANARY_MS: took_ms})
 
 
 class LakeCanaries:

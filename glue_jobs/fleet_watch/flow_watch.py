@@ -32,7 +32,6 @@ class Hours(Protocol):
     """The lake's hours; ``LakeHours`` reads them."""
 
     def latest_ms(self) -> int | None: ...
-
     def since(self, since_ms: int) -> Sequence[FlowHour]: ...
 
 
@@ -60,8 +59,7 @@ class FlowWatch:
     def judge_last_hour(self) -> None:
         """Judge the last hour that is over, unless it was judged; then publish what was found.
 
-        Raises:
-            FleetlaneError: Flows, or the lake's hours, cannot be read now.
+        Raises ``FleetlaneError`` where flows, or the lake's hours, cannot be read now.
         """
         at_ms = self._last_hour_ms()
         if at_ms is not None and at_ms != self._judged_ms:
@@ -112,7 +110,6 @@ def _alert(finding: Finding, owner: str, *, now_ms: int) -> Alert:
 class LakeUnreadableError(FleetlaneError):
     """The lake cannot be read now; before its first batch there is none."""
 
-    reason = "lake_unreadable"
     problem: str
     sentence = "the lake cannot be read: {problem}"
 

@@ -20,7 +20,7 @@ from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.session import use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
-from glue_jobs.fleet_watch.canary_check import CHECK_INTERVAL_S, CanaryCheck, LakeCanaries
+from glue_jobs.fleet_watch.canary_check import CHECK_INTERVAL_S, LakeCanaries, check_canaries
 from glue_jobs.fleet_watch.flow_watch import POLL_INTERVAL_S, FlowWatch, LakeHours
 from glue_jobs.fleet_watch.quarantine import PerMinute, QuarantineRules
 from glue_jobs.kafka.source_and_sink import in_batches, raw_records, write_alerts
@@ -78,16 +78,14 @@ def _comparison(session: SparkSession, context: WatchContext) -> PeriodicTask:
 
 
 def _canary_check(session: SparkSession, arguments: FleetWatchArguments) -> PeriodicTask:
-    namespace = arguments.metrics_namespace
-    check = CanaryCheck(
-        LakeCanaries(session),
-        publish=published_to(namespace, Dimension.JOB, FLEET_WATCH),
-        publish_of_lane={lane: published_to(namespace, Dimension.LANE, lane) for lane in Lane},
-        now_ms=now_ms,
-    )
+    namespace, canaries = arguments.metrics_namespace, LakeCanaries(session)
+    publish = published_to(namespace, Dimension.JOB, FLEET_WATCH)
+    of_lane = {lane: published_to(namespace, Dimension.LANE, lane) for lane in Lane}
     return PeriodicTask(
         name="check of the canary",
-        run=check.run,
+        run=lambda: check_canaries(
+            canaries, publish=publish, publish_of_lane=of_lane, now_ms=now_ms()
+        ),
         interval_s=CHECK_INTERVAL_S,
         is_first_at_once=False,
     )

@@ -27,7 +27,6 @@ type Offsets = Mapping[Partition, int]
 class KafkaAdminError(FleetlaneError):
     """Kafka does not answer, or refuses. Trying again later may succeed."""
 
-    reason = "kafka_admin"
     problem: str
     sentence = "Kafka's administration failed: {problem}"
 

@@ -120,10 +120,8 @@ def written_to_kafka(
 ) -> StreamingQuery:
     """Start writing ``records`` to the topics that they name; returns at once.
 
-    No record may exceed its topic's limit: one that did would end the query at every retry.
-
-    Raises:
-        PlanChangedError: The query's checkpoint is of another plan, and cannot take this one.
+    No record may exceed its topic's limit: one that did would end the query at every retry. Raises
+    ``PlanChangedError`` where the query's checkpoint cannot take this plan.
     """
     session = records.sparkSession
     checkpoints = HadoopFiles(session, arguments.checkpoint_folder)

@@ -4,6 +4,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol
 
@@ -37,27 +38,20 @@ class Bucket(Protocol):
     def delete(self, key: str) -> None: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedBodies:
     """Copies bodies from where they expire to keys by their digest in the archive's bucket."""
 
-    def __init__(
-        self,
-        waiting: Bucket,
-        archived: Bucket,
-        archived_bucket: str,
-        *,
-        on_unavailable: Callable[[int], None] = lambda _: None,
-    ) -> None:
-        self._waiting, self._archived, self._bucket = waiting, archived, archived_bucket
-        self._on_unavailable = on_unavailable
+    waiting: Bucket
+    archived: Bucket
+    archived_bucket: str
+    on_unavailable: Callable[[int], None] = lambda _: None
 
     def copied(self, places: Iterable[tuple[str, str]]) -> Mapping[str, NoBody]:
         """Copy bodies, given by digest and key; says of which digests there is none, and why.
 
-        A copy onto one that is there is made all the same: it begins to age anew.
-
-        Raises:
-            PayloadUnavailableError: S3 does not answer at all. What is one object's fault is none.
+        A copy onto one that is there is made all the same: it begins to age anew. Raises
+        ``PayloadUnavailableError`` where S3 does not answer at all, not for one object's fault.
         """
         keys = defaultdict[str, list[str]](list)
         for digest, key in places:
@@ -68,23 +62,23 @@ class ArchivedBodies:
         missed = {digest: why for digest, why in outcomes.items() if why is not None}
         if missed:
             if len(missed) == len(outcomes):
-                for bucket in (self._waiting, self._archived):
+                for bucket in (self.waiting, self.archived):
                     bucket.has(archived_key(""))  # raises where S3 is unavailable
             few = dict(islice(missed.items(), _LOGGED_MAX))
             _log.error("%d bodies of %d cannot be archived: %s", len(missed), len(outcomes), few)
-            self._on_unavailable(list(missed.values()).count(NoBody.PAYLOAD_UNAVAILABLE))
+            self.on_unavailable(list(missed.values()).count(NoBody.PAYLOAD_UNAVAILABLE))
         return missed
 
     def delete(self, digests: Iterable[str]) -> None:
         """Delete bodies; raises ``PayloadUnavailableError``."""
         with ThreadPoolExecutor(COPIES_AT_ONCE, thread_name_prefix="archive") as threads:
-            list(threads.map(self._archived.delete, map(archived_key, digests)))
+            list(threads.map(self.archived.delete, map(archived_key, digests)))
 
     def _try(self, digest: str, keys: Iterable[str]) -> NoBody | None:
         problem = NoBody.PAYLOAD_MISSING
         for key in (key for key in keys for _ in range(_TRIES)):
             try:
-                self._waiting.copy_to(self._bucket, key, archived_key(digest))
+                self.waiting.copy_to(self.archived_bucket, key, archived_key(digest))
             except PayloadMissingError:
                 continue
             except PayloadUnavailableError:
@@ -151,9 +145,7 @@ def delete_bodies(session: SparkSession, bodies: ArchivedBodies, device_id: str)
     """Delete a device's bodies, but for those that another device sent too.
 
     Before its rows, which tell of them: a device whose erasure was cut off is erased once more.
-
-    Raises:
-        PayloadUnavailableError: S3 does not answer.
+    Raises ``PayloadUnavailableError``.
     """
     rows = session.table(table_name(session, RAW)).where("reference is not null")
     is_own = F.col("device_id").eqNullSafe(device_id)

@@ -107,7 +107,6 @@ class TableLog:
 class OvertakenError(FleetlaneError):
     """Another process writes a table without end. The batch or upkeep comes again."""
 
-    reason = "overtaken"
     table: str
     tries: int
     sentence = "{table} was changed by another writer in each of {tries} tries"
@@ -127,10 +126,8 @@ def validated(writer: DataFrameWriterV2, base_id: int | None) -> DataFrameWriter
 def until_unopposed(attempt: Callable[[], bool], *, log: TableLog) -> None:
     """Attempt it until it returns true; a conflict with another's commit counts as false.
 
-    ``log`` is read again before each further attempt.
-
-    Raises:
-        OvertakenError: It came to nothing, however often.
+    ``log`` is read again before each further attempt. Raises ``OvertakenError`` where it came to
+    nothing, however often.
     """
     for _ in range(TRIES):
         try:

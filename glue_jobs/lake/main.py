@@ -24,13 +24,12 @@ from fleetlane.events.topic_patterns import canonical_pattern, raw_pattern, uniq
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.query_listener import listen
+from glue_jobs.engine.query_listener import LakeLag, listen
 from glue_jobs.engine.session import iceberg_table, java_class, table_name, use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.kafka.source_and_sink import in_batches, raw_records
 from glue_jobs.lake.archive import COPY_S_MAX, ArchivedBodies, delete_bodies, delete_old_days
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
-from glue_jobs.lake.lag import LakeLag
 from glue_jobs.lake.stream_views import stream_views
 from glue_jobs.lake.upkeep import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
 from glue_jobs.lake.upkeep import LeaseGuard, UpkeepSchedule, compacted, erased, expired
@@ -119,9 +118,9 @@ def _bodies(arguments: LakeArguments) -> ArchivedBodies:
     waiting, archived = arguments.payload_bucket, arguments.lake_bucket
     publish = published_to(arguments.metrics_namespace, Dimension.JOB, lake_job(LakeTables.ARCHIVE))
     return ArchivedBodies(
-        PayloadBucket(s3, waiting),
-        PayloadBucket(s3, archived),
-        archived,
+        waiting=PayloadBucket(s3, waiting),
+        archived=PayloadBucket(s3, archived),
+        archived_bucket=archived,
         on_unavailable=lambda bodies: publish({JobMetric.UNARCHIVED_BODIES: bodies}),
     )
 
@@ -162,8 +161,8 @@ def _upkeep(
         return reread(erased(session, tables, device_id))
 
     return UpkeepSchedule(
-        UpkeepRequests(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables),
-        guard,
+        requests=UpkeepRequests(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables),
+        guard=guard,
         works={
             Upkeep.COMPACT: lambda: reread(compacted(session, tables, check=guard.check)),
             Upkeep.EXPIRE: expire,

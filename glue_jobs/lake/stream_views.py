@@ -2,9 +2,7 @@
 
 import logging
 
-import boto3
-
-from clients.aws import AwsSettings, client_config, s3_client
+from clients.aws import AwsSettings, aws_client, s3_client
 from clients.flows.store import CurrentFlows, FlowStore
 from clients.lake.glue_catalog import GlueViews, ViewNotPutError
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
@@ -24,10 +22,7 @@ class StreamViews:
     def put_new(self) -> None:
         """Put the views of flows that changed, and those that could not be put before.
 
-        One that cannot be put is logged, and holds up no other.
-
-        Raises:
-            FlowsUnavailableError: S3 does not answer, or no flows were ever published.
+        One that cannot be put is logged, and holds up no other. Raises ``FlowsUnavailableError``.
         """
         published = self._flows.current()
         if published.version != self._version:
@@ -53,5 +48,4 @@ def stream_views(arguments: LakeArguments) -> StreamViews | None:
     ):
         return None
     flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
-    glue = boto3.client("glue", config=client_config())
-    return StreamViews(flows, GlueViews(glue, arguments.lake_database))
+    return StreamViews(flows, GlueViews(aws_client("glue"), arguments.lake_database))

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -62,11 +63,7 @@ class LeaseGuard:
 
     @contextmanager
     def turn(self) -> Iterator[Callable[[], None]]:
-        """A turn, and what raises ``LeaseLostError`` once nothing may be written any more.
-
-        Raises:
-            LeaseLostError: The lease cannot be relied on at this moment.
-        """
+        """A turn, and what raises ``LeaseLostError``, as this does, once nothing may be written."""
         with self._lock:
             if self._is_kept is None or not self._is_kept():
                 self.token = self._lease.take()
@@ -78,21 +75,15 @@ class LeaseGuard:
             yield self._lease.check
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepSchedule:
     """Does what is due, in turn with the batches."""
 
-    def __init__(
-        self,
-        requests: UpkeepRequests,
-        guard: LeaseGuard,
-        *,
-        works: Mapping[Upkeep, Work],
-        erase: Erase,
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._requests, self._guard = requests, guard
-        self._works, self._erase = works, erase
-        self._now_ms = now_ms
+    requests: UpkeepRequests
+    guard: LeaseGuard
+    works: Mapping[Upkeep, Work]
+    erase: Erase
+    now_ms: Callable[[], int]
 
     def do_due(self) -> None:
         """Do what an operator requested, and what is due; blocks while a batch has its turn.
@@ -101,32 +92,32 @@ class UpkeepSchedule:
             LeaseLostError: This process may write no more, until it has the lease again.
             RequestsUnavailableError: S3 does not answer.
         """
-        request = self._requests.waiting()
+        request = self.requests.waiting()
         if request is not None:
-            self._requests.answer(self._answered(request))
-        last_ms = self._requests.last_scheduled_ms()
-        now_ms = self._now_ms()
+            self.requests.answer(self._answered(request))
+        last_ms = self.requests.last_scheduled_ms()
+        now_ms = self.now_ms()
         if last_ms is None or now_ms - last_ms >= UPKEEP_INTERVAL_MS:
-            self._requests.note_scheduled(now_ms)
+            self.requests.note_scheduled(now_ms)
             if last_ms is not None:  # a new lake needs no upkeep
                 self._do_all(due_since_ms=last_ms)
 
     def _do_all(self, *, due_since_ms: int) -> None:
         """What the loss of the lease cut off stays due, for whoever holds it next."""
         try:
-            for upkeep, work in self._works.items():
+            for upkeep, work in self.works.items():
                 _log.warning("%s: %s", upkeep, self._done(work))
         except LeaseLostError:
-            self._requests.note_scheduled(due_since_ms)
+            self.requests.note_scheduled(due_since_ms)
             raise
 
     def _answered(self, request: UpkeepRequest) -> UpkeepAnswer:
         device_id = request.device_id
         try:
             if device_id is None:
-                done = self._done(self._works[request.upkeep])
+                done = self._done(self.works[request.upkeep])
             else:
-                done = self._done(partial(self._erase, device_id))
+                done = self._done(partial(self.erase, device_id))
         except LeaseLostError:
             raise
         except Exception as problem:  # noqa: BLE001 - the edge of an operator's request
@@ -135,7 +126,7 @@ class UpkeepSchedule:
         return UpkeepAnswer(request_id=request.request_id, done=done)
 
     def _done(self, work: Work) -> dict[str, str]:
-        with self._guard.turn():
+        with self.guard.turn():
             return dict(work())
 
 
@@ -178,10 +169,7 @@ def expired(session: SparkSession, tables: Iterable[LakeTable], *, now_ms: int) 
 def erased(session: SparkSession, tables: Iterable[LakeTable], device_id: str) -> dict[str, str]:
     """Delete a device's rows; returns how many, by table. Old snapshots still have them.
 
-    A table that names no devices is left as it is.
-
-    Raises:
-        BadNameError: It is no device's id.
+    A table that names no devices is left as it is. Raises ``BadNameError`` for what is no id.
     """
     checked_device_id(device_id)
     done = {}

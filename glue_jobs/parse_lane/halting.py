@@ -26,7 +26,6 @@ _log = logging.getLogger(__name__)
 class BlockedError(FleetlaneError):
     """A blocking flow's message cannot be parsed. Its query stops until an operator answers."""
 
-    reason = "blocked"
     position: KafkaPosition
     problem: str
     sentence = "{position} blocks its flow ({problem}): see `fleetlane unblock`"
@@ -119,8 +118,7 @@ class BlockingQueries:
     def check(self) -> None:
         """Start what should run and does not, and publish how many streams wait for an answer.
 
-        Raises:
-            FleetlaneError: S3 or Kafka does not answer. What runs goes on.
+        What runs goes on while S3 or Kafka does not answer: that raises ``FleetlaneError``.
         """
         self._waiting.clear()
         self._supervisor.check()

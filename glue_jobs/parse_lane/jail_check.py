@@ -12,7 +12,6 @@ _log = logging.getLogger(__name__)
 class JailOpenError(FleetlaneError):
     """A part of the jail is missing or does not hold, and the stage requires all of it."""
 
-    reason = "jail_open"
     problem: str
     sentence = (
         "the parsers' jail is incomplete: {problem}. With `sandbox = required` no parser runs here;"
@@ -21,11 +20,7 @@ class JailOpenError(FleetlaneError):
 
 
 def checked(problems: Mapping[str, str], sandbox: Sandbox) -> int:
-    """How many parts of the jail are missing or do not hold; each is logged.
-
-    Raises:
-        JailOpenError: Some, where all are required.
-    """
+    """Log and count what is missing or open; raises ``JailOpenError`` where all is required."""
     for part, problem in problems.items():
         _log.error("the parsers' jail: part %s does not hold: %s", part, problem)
     if problems and sandbox is Sandbox.REQUIRED:

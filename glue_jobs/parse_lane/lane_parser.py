@@ -19,21 +19,19 @@ from glue_jobs.parse_lane.halting import HaltOnError
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser, over_budget
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
-from glue_jobs.parse_lane.reading.fast_path import FastPathMessages, fast_path_messages
+from glue_jobs.parse_lane.reading.fast_path import (
+    BY_COLUMN_MIN,
+    FastPathMessages,
+    fast_path_messages,
+    no_fast_path,
+)
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.reading.runs import WaitingMessages, WaitingRun
 from glue_jobs.parse_lane.reading.slow_path import Failed, SlowPath
+from glue_jobs.parse_lane.results import rerouted
 from glue_jobs.parse_lane.results.output_batches import OutputRecord, canonical_batch
 from glue_jobs.parse_lane.results.parsed_rows import ParsedBatch, good_and_others, parsed_rows
-from glue_jobs.parse_lane.results.rerouted import (
-    deferred_record,
-    next_attempt,
-    over_topic,
-    own_topic_record,
-    parked_record,
-    untouched_record,
-)
 
 type Output = OutputRecord | pa.RecordBatch
 """Single records, or many as a batch of ``OUTPUT_SCHEMA``."""
@@ -60,6 +58,8 @@ class LaneParser:
         self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
         self._slow_path = SlowPath(parsers=parsers, payloads=payloads, budgets=budgets)
         self._halt = halt
+        self.by_column_min = BY_COLUMN_MIN
+        """Batches of so many records or more are read by column."""
 
     @property
     def halts_on_errors(self) -> bool:
@@ -70,11 +70,6 @@ class LaneParser:
     def is_slow(self) -> bool:
         """Whether one message may take long here: what is done then does not wait for it."""
         return self._lane is Lane.SLOW
-
-    @property
-    def _waits_for_s3(self) -> bool:
-        """Whether an outage of S3 is waited for: what it would divert is most of these lanes."""
-        return self._lane in (Lane.BULK, Lane.SLOW)
 
     def begin_batch(self) -> None:
         """Use the current flows from now on, and a batch's budgets."""
@@ -92,7 +87,8 @@ class LaneParser:
         """
         if self._budgets.are_shared:
             self._budgets.begin_records(streams=batch.streams())
-        fast = fast_path_messages(batch)
+        by_column = len(batch) >= self.by_column_min
+        fast = fast_path_messages(batch) if by_column else no_fast_path(batch)
         waiting = WaitingMessages(batch, fast)
         slow_rows = self._slow_rows(batch, fast, waiting)
         with closing(self._slow_path.read(batch, slow_rows)) as slow:
@@ -103,7 +99,7 @@ class LaneParser:
                         yield from self._parsed(waiting, read.row + 1)
                 elif read.message is None:
                     parked = self._parked(read.record, read.result, None)
-                    yield untouched_record(read.record) if parked is None else parked
+                    yield rerouted.untouched_record(read.record) if parked is None else parked
                 else:
                     yield from self._rerouted(read.record, read.message, read.result)
         yield from self._parsed(waiting, len(batch))
@@ -176,18 +172,18 @@ class LaneParser:
 
     def _diverted(self, record: RawRecord, message: Message, result: AttemptResult) -> OutputRecord:
         if result.deferral is Deferral.FLOW_BLOCKS and result.flow is not None:
-            return own_topic_record(record, message, result.flow)
+            return rerouted.own_topic_record(record, message, result.flow)
         has_over = self._lane in (Lane.BULK, Lane.SLOW) and not self._budgets.is_over
         if has_over and result.deferral in OVER_BUDGET:
-            return next_attempt(record, message, over_topic(message, self._lane))
+            return rerouted.next_attempt(record, message, rerouted.over_topic(message, self._lane))
         if result.deferral in (Deferral.TOO_LARGE_FOR_LANE, Deferral.SHARE_USED_UP):
             # From a quicker lane to the one whose limits it may grow to.
             large = RawTopic(lane=Lane.BULK, cause=BulkCause.LARGE)
-            return next_attempt(record, message, large, bulk_cause=large.cause)
+            return rerouted.next_attempt(record, message, large, bulk_cause=large.cause)
         if self.is_slow and result.deferral is not None:
-            return deferred_record(record, message, is_over=self._budgets.is_over)
+            return rerouted.deferred_record(record, message, is_over=self._budgets.is_over)
         tries = message.slow_tries + self.is_slow
-        return next_attempt(record, message, RawTopic(lane=Lane.SLOW), slow_tries=tries)
+        return rerouted.next_attempt(record, message, RawTopic(lane=Lane.SLOW), slow_tries=tries)
 
     def _parked(
         self, record: RawRecord, result: AttemptResult, message: Message | None
@@ -202,9 +198,10 @@ class LaneParser:
             parked_millis=self._now_ms(),
         )
         try:
-            return parked_record(record, parking, message=message, payloads=self._payloads)
+            return rerouted.parked_record(record, parking, message=message, payloads=self._payloads)
         except PayloadUnavailableError as problem:
-            if self._waits_for_s3 and not self._payloads.answers(problem.key):
+            # What an outage of S3 would divert is most of these lanes: it is waited for.
+            if self._lane in (Lane.BULK, Lane.SLOW) and not self._payloads.answers(problem.key):
                 raise
             return None
 

@@ -1,6 +1,6 @@
 """Job ``parse_lane``: one lane's raw topics to canonical events, or to where else they go."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -12,27 +12,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 from clients.aws import AwsSettings, s3_client
 from clients.flows.store import CachedFlows, FlowStore
 from clients.s3.blocked_messages import BlockedMessages
+from fleetlane.events import topic_patterns
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.metrics import Dimension, LaneMetric
 from fleetlane.events.times import now_ms
-from fleetlane.events.topic_patterns import (
-    blocking_pattern,
-    cause_pattern,
-    lane_pattern,
-    over_pattern,
-)
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
-from glue_jobs.engine.cloudwatch_metrics import published_to
+from glue_jobs.engine.cloudwatch_metrics import Publish, published_to
 from glue_jobs.engine.query_listener import listen
 from glue_jobs.engine.supervisor import POLL_INTERVAL_S, PeriodicTask, Supervisor, always_running
+from glue_jobs.kafka import source_and_sink
 from glue_jobs.kafka.admin import KafkaAdmin
-from glue_jobs.kafka.source_and_sink import (
-    QueryPlan,
-    raw_records,
-    with_content_type,
-    written_to_kafka,
-)
 from glue_jobs.parse_lane.halting import BlockingQueries
 from glue_jobs.parse_lane.jail_check import checked
 from glue_jobs.parse_lane.lane_metrics import LaneListener, observing_arrivals, observing_outputs
@@ -48,6 +38,8 @@ BLOCKING_MESSAGES_PER_BATCH_MAX: Final = 200
 
 REPORT_INTERVAL_S: Final = 60
 
+type _Start = Callable[[ParseLaneArguments], StreamingQuery]
+
 
 def parsed_records(raw: DataFrame, arguments: ParseLaneArguments) -> DataFrame:
     """What comes of every raw record, as records for the topics that they name.
@@ -55,13 +47,13 @@ def parsed_records(raw: DataFrame, arguments: ParseLaneArguments) -> DataFrame:
     Needs the columns of ``raw_records``; gives topic, key, value and headers.
     """
     parsed = observing_arrivals(raw).mapInArrow(parsing(arguments), OUTPUT_SCHEMA)
-    return with_content_type(observing_outputs(parsed))
+    return source_and_sink.with_content_type(observing_outputs(parsed))
 
 
 def start(session: SparkSession, arguments: ParseLaneArguments) -> Supervisor:
-    """Start the lane's queries, and what supervises those of its blocking flows; returns at once.
+    """Start the lane's queries, and give what supervises them: one that ends is started again.
 
-    What supervises them is returned: one that ends is started again, alone.
+    Those of its blocking flows are started beside them; returns at once.
     """
     with closing(sandboxes_for_this_system()) as sandboxes:  # a driver has its workers' image
         problems = checked(sandboxes.jail_problems(), arguments.sandbox)
@@ -75,31 +67,13 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Supervisor:
             listening.add(name)
         return _started(session, own)
 
-    if arguments.is_real_time:
-        supervisor = RealTimeLane(
-            session,
-            arguments,
-            source=(_name(arguments), _pattern(arguments)),
-            start_batches=start_query,
-            publish=publish,
-        ).supervised()
-    else:
-        starts = {_name(one): partial(start_query, one) for one in _parts(arguments)}
-        supervisor = always_running(starts, restart_s=POLL_INTERVAL_S)
-    s3, flows_max_age_s = s3_client(AwsSettings()), arguments.flows_max_age_s
-    queries = BlockingQueries(
-        arguments.lane,
-        start=lambda stream: start_query(_of_blocking_flow(arguments, stream)),
-        topics=KafkaAdmin(session, arguments).topics,
-        blocked=BlockedMessages(s3, arguments.parked_bucket),
-        flows=CachedFlows(FlowStore(s3, arguments.flows_bucket), max_age_s=flows_max_age_s),
-        publish=publish,
-    )
+    supervisor = _supervised(session, arguments, start_query, publish)
+    blocking = _blocking_queries(session, arguments, start_query, publish)
     PeriodicTask(
         name="queries of blocking flows",
-        run=queries.check,
+        run=blocking.check,
         interval_s=POLL_INTERVAL_S,
-        at_end=queries.stop,
+        at_end=blocking.stop,
     ).run_beside(supervisor)
     PeriodicTask(
         name="the state of the parsers' jail",
@@ -107,6 +81,32 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Supervisor:
         interval_s=REPORT_INTERVAL_S,
     ).run_beside(supervisor)
     return supervisor
+
+
+def _supervised(
+    session: SparkSession, arguments: ParseLaneArguments, start_query: _Start, publish: Publish
+) -> Supervisor:
+    if arguments.is_real_time:
+        source = _name(arguments), _pattern(arguments)
+        return RealTimeLane(
+            session, arguments, source=source, start_batches=start_query, publish=publish
+        ).supervised()
+    starts = {_name(one): partial(start_query, one) for one in _parts(arguments)}
+    return always_running(starts, restart_s=POLL_INTERVAL_S)
+
+
+def _blocking_queries(
+    session: SparkSession, arguments: ParseLaneArguments, start_query: _Start, publish: Publish
+) -> BlockingQueries:
+    s3, flows_max_age_s = s3_client(AwsSettings()), arguments.flows_max_age_s
+    return BlockingQueries(
+        arguments.lane,
+        start=lambda stream: start_query(_of_blocking_flow(arguments, stream)),
+        topics=KafkaAdmin(session, arguments).topics,
+        blocked=BlockedMessages(s3, arguments.parked_bucket),
+        flows=CachedFlows(FlowStore(s3, arguments.flows_bucket), max_age_s=flows_max_age_s),
+        publish=publish,
+    )
 
 
 def _parts(arguments: ParseLaneArguments) -> Iterator[ParseLaneArguments]:
@@ -131,14 +131,14 @@ def _of_blocking_flow(arguments: ParseLaneArguments, stream: str) -> ParseLaneAr
 
 def _started(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuery:
     limits = arguments.limits
-    raw = raw_records(
+    raw = source_and_sink.raw_records(
         session,
         arguments,
         pattern=_pattern(arguments),
         messages_per_batch_max=limits.messages_per_batch_max,
     )
-    plan = QueryPlan(name=_name(arguments), trigger_ms=limits.trigger_ms)
-    return written_to_kafka(parsed_records(raw, arguments), arguments, plan=plan)
+    plan = source_and_sink.QueryPlan(name=_name(arguments), trigger_ms=limits.trigger_ms)
+    return source_and_sink.written_to_kafka(parsed_records(raw, arguments), arguments, plan=plan)
 
 
 def _name(arguments: ParseLaneArguments) -> str:
@@ -153,9 +153,9 @@ def _name(arguments: ParseLaneArguments) -> str:
 
 def _pattern(arguments: ParseLaneArguments) -> str:
     if arguments.blocking_stream is not None:
-        return blocking_pattern(arguments.lane, arguments.blocking_stream)
+        return topic_patterns.blocking_pattern(arguments.lane, arguments.blocking_stream)
     if arguments.is_over:
-        return over_pattern(arguments.lane)
+        return topic_patterns.over_pattern(arguments.lane)
     if arguments.bulk_cause is not None:
-        return cause_pattern(arguments.bulk_cause)
-    return lane_pattern(arguments.lane)
+        return topic_patterns.cause_pattern(arguments.bulk_cause)
+    return topic_patterns.lane_pattern(arguments.lane)

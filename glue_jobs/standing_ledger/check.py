@@ -63,8 +63,7 @@ class LedgerCheck:
     def run(self) -> None:
         """Note positions, and check again where something changed; then publish what was found.
 
-        Raises:
-            FleetlaneError: Kafka, or the flows, cannot be read now.
+        Raises ``FleetlaneError`` where Kafka, or the flows, cannot be read now.
         """
         now_ms = self.now_ms()
         if self.is_spooling():

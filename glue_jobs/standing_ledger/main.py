@@ -5,13 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-import boto3
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
 from clients.accepted_counts import AcceptedCounts, CloudWatchAcceptedCounts, LoggedAcceptedCounts
-from clients.aws import AwsSettings, client_config, s3_client
+from clients.aws import AwsSettings, aws_client, s3_client
 from clients.flows.store import CachedFlows, CurrentFlows, FlowStore
 from clients.s3.spool import Spool, SpoolUnavailableError
 from fleetlane.events.job_arguments import StandingLedgerArguments
@@ -88,8 +87,7 @@ def _counts(arguments: StandingLedgerArguments) -> AcceptedCounts | None:
         return LoggedAcceptedCounts(Path(arguments.accepted_log))
     if arguments.metrics_namespace is None:
         return None
-    cloudwatch = boto3.client("cloudwatch", config=client_config())
-    return CloudWatchAcceptedCounts(cloudwatch, arguments.metrics_namespace)
+    return CloudWatchAcceptedCounts(aws_client("cloudwatch"), arguments.metrics_namespace)
 
 
 def _is_spooling(spool: Spool) -> bool:

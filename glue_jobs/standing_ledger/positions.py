@@ -22,6 +22,7 @@ _NOTED_MAX: Final = 500
 _RAW: Final = re.compile(raw_pattern(*Lane))
 _CANONICAL: Final = re.compile(canonical_pattern())
 _UNIQUE: Final = re.compile(unique_pattern())
+_READ: Final = re.compile("|".join(one.pattern for one in (_RAW, _CANONICAL, _UNIQUE)))
 _KEPT: Final = frozenset({FLEET_PARSED, FLEET_RECEIVED, PARKED})
 _LANES: Final = mirrored_group("parse_lane_")
 _DEDUPLICATES: Final = mirrored_group("deduplicate_")
@@ -59,16 +60,15 @@ class Positions:
 
 
 def positions_now(kafka: Topics, *, now_ms: Callable[[], int]) -> Positions:
-    """Ask Kafka. What was passed is read before the ends of what was written of it.
+    """Ask Kafka; raises ``KafkaAdminError``.
 
-    Raises:
-        KafkaAdminError: Kafka does not answer.
+    What was passed is read before the ends of what was written of it.
     """
     at_ms = now_ms()
-    topics = [one for one in kafka.topics() if one in _KEPT or _is_read(one)]
+    topics = [one for one in kafka.topics() if one in _KEPT or _READ.fullmatch(one)]
     partitions = list(kafka.partitions(topics))
     groups = kafka.groups()
-    begins = kafka.beginnings([one for one in partitions if _RAW.fullmatch(one[0])])
+    begins = kafka.beginnings([one for one in partitions if _is_raw(one[0])])
 
     def read_by(wanted: Callable[[str], bool]) -> Offsets:
         furthest: dict[Partition, int] = {}
@@ -88,8 +88,8 @@ def positions_now(kafka: Topics, *, now_ms: Callable[[], int]) -> Positions:
     )
 
 
-def _is_read(topic: str) -> bool:
-    return any(pattern.fullmatch(topic) for pattern in (_RAW, _CANONICAL, _UNIQUE))
+def _is_raw(topic: str) -> bool:
+    return _RAW.fullmatch(topic) is not None
 
 
 class NotedPositions:
@@ -106,14 +106,10 @@ class NotedPositions:
 
     def note(self, now: Positions) -> None:
         self._noted.append(now)
-        for one in reversed(self._noted):
-            if self._is_kept(one, now):
-                self.kept = one
-                break
-        for one in reversed(self._noted):
-            if _has_read(now.archived, one, lambda topic: bool(_RAW.fullmatch(topic))):
-                self.archived = one
-                break
+        newest_first = tuple(reversed(self._noted))
+        kept = (one for one in newest_first if self._is_kept(one, now))
+        archived = (one for one in newest_first if _has_read(now.archived, one, _is_raw))
+        self.kept, self.archived = next(kept, self.kept), next(archived, self.archived)
 
     @property
     def newest(self) -> Positions:
@@ -122,13 +118,11 @@ class NotedPositions:
     def _is_kept(self, one: Positions, now: Positions) -> bool:
         """Events that are deduplicated come to the lake by another topic, and later."""
         deduped = {topic for topic, _ in now.deduped}
-        if not _has_read(
-            now.kept,
-            one,
-            lambda topic: (
-                topic in _KEPT or (topic not in deduped and bool(_CANONICAL.fullmatch(topic)))
-            ),
-        ):
+
+        def is_direct(topic: str) -> bool:
+            return topic in _KEPT or (topic not in deduped and bool(_CANONICAL.fullmatch(topic)))
+
+        if not _has_read(now.kept, one, is_direct):
             return False
         return not deduped or any(
             later.at_ms >= one.at_ms

@@ -1,8 +1,10 @@
 """An alarm as data, and metrics of ours for it to watch."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -11,7 +13,6 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import Dimension, JobMetric, LaneMetric, namespace_of
-from infra.alarms.meanings import MEANINGS
 from infra.stages import Stage
 
 PUBLISHED_MINUTES: Final = 5
@@ -40,7 +41,12 @@ class AlarmRule:
 
     @property
     def meaning(self) -> str:
-        return MEANINGS[self.kind].format(threshold=self.threshold, **self.of)
+        return _meanings()[self.kind].format(threshold=self.threshold, **self.of)
+
+
+@cache
+def _meanings() -> Mapping[str, str]:
+    return tomllib.loads(Path(__file__).with_name("meanings.toml").read_text())
 
 
 def metric_of(

@@ -1,6 +1,7 @@
 """Alarms of the lanes and their applications: the fast lane's are the strictest."""
 
 from collections.abc import Iterator
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -70,19 +71,12 @@ def fleet_alarms(stage: Stage) -> Iterator[AlarmRule]:
 
 def ledger_alarms(ours: OurMetrics) -> Iterator[AlarmRule]:
     """Of a message that is gone there is nothing to repair by itself: somebody must look."""
-    missing, not_landed, lag = (
-        ours.of_job(metric, job=STANDING_LEDGER)
-        for metric in (
-            JobMetric.LEDGER_MISSING,
-            JobMetric.LEDGER_NOT_LANDED,
-            JobMetric.LEDGER_LAG_SECONDS,
-        )
-    )
-    yield AlarmRule(kind="message-is-missing", metric=missing)
-    yield AlarmRule(kind="accepted-did-not-land", metric=not_landed)
+    metric_of_job = partial(ours.of_job, job=STANDING_LEDGER)
+    yield AlarmRule(kind="message-is-missing", metric=metric_of_job(JobMetric.LEDGER_MISSING))
+    yield AlarmRule(kind="accepted-did-not-land", metric=metric_of_job(JobMetric.LEDGER_NOT_LANDED))
     yield AlarmRule(
         kind="ledger-is-late",
-        metric=lag,
+        metric=metric_of_job(JobMetric.LEDGER_LAG_SECONDS),
         threshold=LEDGER_LAG_S_MAX,
         periods=3,
         silence_alarms=True,

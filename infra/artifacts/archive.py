@@ -19,7 +19,6 @@ from fleetlane.parsers.artifacts.writing import Contents, zip_entry
 class CannotBuildError(FleetlaneError):
     """An artifact could not be built. Those before it are whole; running again is safe."""
 
-    reason = "cannot_build"
     subject: str
     problem: str
     remedy: str
@@ -29,7 +28,6 @@ class CannotBuildError(FleetlaneError):
 class ArtifactTooLargeError(FleetlaneError):
     """An artifact is over its limit; nothing of it was written."""
 
-    reason = "artifact_too_large"
     subject: str
     size_bytes: int
     limit_bytes: int

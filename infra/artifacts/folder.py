@@ -24,7 +24,6 @@ ICEBERG: Final = "iceberg-"  # what the name of its jar begins with
 class MissingArtifactError(FleetlaneError):
     """What is to be uploaded was not built."""
 
-    reason = "missing_artifact"
     path: Path
     sentence = "there is no {path}: run `make artifacts` first"
 

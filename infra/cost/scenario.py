@@ -35,7 +35,6 @@ _FOLDER: Final = Path(__file__).resolve().parent
 class UnknownFigureError(FleetlaneError):
     """The model asks for a figure that its file does not have."""
 
-    reason = "unknown_figure"
     file: str
     name: str
     sentence = "infra/cost/{file} has no [{name}]; add it, with its source"
@@ -74,7 +73,6 @@ def figures_of_files() -> Figures:
 class BadScenarioError(FleetlaneError):
     """The platform could not take this traffic."""
 
-    reason = "bad_scenario"
     problem: str
     sentence = "{problem}"
 

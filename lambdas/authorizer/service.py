@@ -23,7 +23,6 @@ _HEADER_NAMES: Final = frozenset({"alg", "kid", "typ"})
 class TokenRefusedError(FleetlaneError):
     """A token proves nothing. ``why`` is for our logs alone; the caller learns nothing of it."""
 
-    reason = "token_refused"
     why: str
     device_id: str | None = None
     sentence = "token refused: {why}"
@@ -34,10 +33,7 @@ def _claimed_by(token: str) -> tuple[str, str]:
 
     A header or claim that appears twice could mean one thing to us and another to whoever
     made it, so it is refused; so is any header but ``alg``, ``kid`` and ``typ``, of which some
-    would have us fetch a key, or unpack another token.
-
-    Raises:
-        TokenRefusedError: It is no token of ours, whoever signed it.
+    would have us fetch a key, or unpack another token. Raises ``TokenRefusedError``.
     """
     if not token:
         raise TokenRefusedError("no_token")

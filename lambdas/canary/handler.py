@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import boto3
 from aws_lambda_powertools import Logger
 
-from clients.aws import client_config
+from clients.aws import aws_client
 from clients.devices.canary import Canary
 from clients.devices.canary_key import CanaryKeyParameter
 from clients.environment import read_settings
@@ -44,6 +43,6 @@ def handle(event: Mapping[str, Any], context: object) -> dict[str, str]:
 @cache
 def _canary() -> Canary:
     ours = read_settings(Settings)
-    ssm = boto3.client("ssm", config=client_config())
+    ssm = aws_client("ssm")
     key = CanaryKeyParameter(ssm, ours.key_parameter).read()
     return Canary(api_url=ours.api_url.rstrip("/"), key=key, audience=ours.audience)

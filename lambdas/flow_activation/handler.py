@@ -16,9 +16,8 @@ from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, s3_client
 from clients.environment import read_settings
-from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowStore
+from clients.flows.store import FlowStore, OwnerFlows
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.job_arguments import KafkaSecurity
 from lambdas.flow_activation.owners import activate_owners
@@ -48,10 +47,8 @@ def answer(
 ) -> dict[str, Any]:
     """Have what the owners want activated, and answer as the caller understands it.
 
-    When a deploy deletes its stack, or is done with the version before, what is in force stays.
-
-    Raises:
-        FlowsRefusedError: The event names no owners. Commands of an older release name a version.
+    When a deploy deletes its stack, or is done with the version before, what is in force stays. An
+    event that names no owners, as an older release's, is a ``FlowsRefusedError``.
     """
     match event:
         case {"RequestType": "Delete"}:

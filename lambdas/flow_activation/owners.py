@@ -2,30 +2,21 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from clients.flows.owner_flows import OwnerFlows
-from clients.flows.store import BEFORE_MAX, FlowsNotPublishedError, FlowsUnreadableError
+from clients.flows.store import BEFORE_MAX, FlowsNotPublishedError, FlowsUnreadableError, OwnerFlows
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.ownership import collisions, topic_collisions
 from fleetlane.events.s3_keys import owners_flows
-from lambdas.flow_activation.service import (
-    Activation,
-    Artifacts,
-    FlowsRefusedError,
-    OwnersVersions,
-    PublishedVersions,
-    Topics,
-    activate,
-)
+from lambdas.flow_activation import service
 
 
 def activate_owners(
     owners: Collection[str],
     *,
-    store: PublishedVersions,
+    store: service.PublishedVersions,
     owned: OwnerFlows,
-    topics: Topics,
-    artifacts: Artifacts,
-) -> Activation:
+    topics: service.Topics,
+    artifacts: service.Artifacts,
+) -> service.Activation:
     """Put into force what each of these owners wants; all others keep what they have.
 
     The caller is of no account: each owner's wish lies where that owner alone may write. Where none
@@ -42,7 +33,7 @@ def activate_owners(
     before = PublishedFlows.of(()) if current is None else current
     wanted = {owner: _wanted(owner, owned) for owner in sorted(asked)}
     merged = _merged(wanted, before)
-    return activate(
+    return service.activate(
         store.publish(merged.flows, merged.artifacts),
         store=store,
         topics=topics,
@@ -52,7 +43,7 @@ def activate_owners(
     )
 
 
-def _in_force(store: PublishedVersions) -> PublishedFlows | None:
+def _in_force(store: service.PublishedVersions) -> PublishedFlows | None:
     try:
         return store.current()
     except (FlowsNotPublishedError, FlowsUnreadableError):
@@ -67,18 +58,18 @@ def _merged(wanted: Mapping[str, PublishedFlows], current: PublishedFlows) -> Pu
     for owner, published in wanted.items():
         for name, holder, _ in collisions(published.flows, flows, had=had):
             problem = f"{name} is {holder}'s; a flow of {owner} names it too"
-            raise FlowsRefusedError(published.version, problem)
+            raise service.FlowsRefusedError(published.version, problem)
         flows.extend(published.flows)
         artifacts.extend(published.artifacts)
     for stream, problem in topic_collisions(flows):
         for version in (one.version for one in wanted.values() if stream in one.by_stream):
-            raise FlowsRefusedError(version, f"stream {stream}: {problem}")
+            raise service.FlowsRefusedError(version, f"stream {stream}: {problem}")
     return PublishedFlows.of(flows, artifacts)
 
 
 def _owners(
     wanted: Mapping[str, PublishedFlows], current: PublishedFlows, owned: OwnerFlows
-) -> OwnersVersions:
+) -> service.OwnersVersions:
     versions, returning = dict(current.owners), set[str]()
     for owner, published in wanted.items():
         before = _history(owner, current, owned)
@@ -86,20 +77,22 @@ def _owners(
             returning.add(owner)
         others = [version for version in before if version != published.version]
         versions[owner] = (published.version, *others[:BEFORE_MAX])
-    return OwnersVersions(versions=versions, returning=returning)
+    return service.OwnersVersions(versions=versions, returning=returning)
 
 
 def _wanted(owner: str, owned: OwnerFlows) -> PublishedFlows:
     """What an owner wants in force, which may be nothing but its own."""
     wanted = owned.wanted(owner)
     if wanted is None:
-        raise FlowsRefusedError("(none)", f"{owner} wants no version in force; publish one")
+        raise service.FlowsRefusedError("(none)", f"{owner} wants no version in force; publish one")
     try:
         published = owned.of(owner).published(wanted.version)
     except (FlowsNotPublishedError, FlowsUnreadableError) as problem:
-        raise FlowsRefusedError(wanted.version, str(problem)) from problem
+        raise service.FlowsRefusedError(wanted.version, str(problem)) from problem
     for foreign in _foreign(published, owner):
-        raise FlowsRefusedError(wanted.version, f"{foreign}, and lies below {owners_flows(owner)}")
+        raise service.FlowsRefusedError(
+            wanted.version, f"{foreign}, and lies below {owners_flows(owner)}"
+        )
     return published
 
 

@@ -16,7 +16,6 @@ from fleetlane.events.lake.views import breaking_changes
 class FlowsRefusedError(FleetlaneError):
     """A published version is not fit to be in force. The one before it stays."""
 
-    reason = "flows_refused"
     version: str
     problem: str
     sentence = "flows {version} are refused: {problem}"
@@ -45,13 +44,10 @@ class PublishedVersions(Protocol):
     """Where versions of all owners' flows are written, read, and made current."""
 
     def publish(self, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> str: ...
-
     def published(self, version: str) -> PublishedFlows: ...
-
     def make_current(
         self, version: str, *, owners: Mapping[str, tuple[str, ...]] | None, in_place_of: str | None
     ) -> PublishedFlows: ...
-
     def current(self) -> PublishedFlows: ...
 
 

@@ -22,7 +22,6 @@ _VALUE_SHOWN_CHARS: Final = 80
 class BadRequestError(FleetlaneError):
     """A request that no retry can mend. The problem names the place, its value, what may be."""
 
-    reason = "bad_request"
     problem: str
     sentence = "{problem}"
 
@@ -50,11 +49,7 @@ MILLIS: Final = Rule(
 
 
 def checked(place: str, value: str, rule: Rule) -> str:
-    """Return ``value``, which is that of ``place``.
-
-    Raises:
-        BadRequestError: It does not match the rule.
-    """
+    """Return the ``value`` at ``place``; raises ``BadRequestError`` where it breaks the rule."""
     if rule.pattern.fullmatch(value) is None:
         raise refusal(place, value, rule.allowed)
     return value
@@ -92,21 +87,18 @@ ATTRIBUTE_OF: Final = {header: attribute for _, header, attribute, _ in _DECLARE
 class UnauthenticatedError(FleetlaneError):
     """The authorizer did not say who sends."""
 
-    reason = "unauthenticated"
     sentence = "the request has no device identity"
 
 
 class RevokedError(FleetlaneError):
     """The device may not send any more."""
 
-    reason = "revoked"
     sentence = "the device is revoked"
 
 
 class NoRouteError(FleetlaneError):
     """There can be no such stream."""
 
-    reason = "no_route"
     stream: str
 
     def __str__(self) -> str:
@@ -195,10 +187,8 @@ def declared(
 ) -> dict[str, Any]:
     """Read what a message says of itself under these names: as ``Declared``, and its key.
 
-    ``place`` says in a refusal where a name stands.
-
-    Raises:
-        BadRequestError: A value is not what its rule allows, or the data ends before it begins.
+    ``place`` says in a refusal where a name is. Raises ``BadRequestError`` for what its rule does
+    not allow, and for data that ends before it begins.
     """
     values: dict[str, Any] = {}
     for field, name, rule in names:

@@ -78,8 +78,9 @@ class AcceptedLine:
 def _directive(
     dimensions: Sequence[Dimension], metrics: Sequence[FunctionMetric]
 ) -> dict[str, Any]:
+    own = os.environ.get("POWERTOOLS_METRICS_NAMESPACE", NAMESPACE)  # noqa: TID251 - for all functions
     return {
-        "Namespace": _namespace(),
+        "Namespace": own,
         "Dimensions": [[Dimension.SERVICE, *dimensions]],
         "Metrics": [{"Name": one, "Unit": one.unit} for one in metrics],
     }
@@ -98,11 +99,6 @@ def _template(
         f'{{"_aws":{{"Timestamp":%d,"CloudWatchMetrics":{about}}},'
         f'"service":"{service}"{texts}{numbers}}}\n'
     )
-
-
-def _namespace() -> str:
-    """A stage's own, by Powertools' variable for it."""
-    return os.environ.get("POWERTOOLS_METRICS_NAMESPACE", NAMESPACE)  # noqa: TID251 - for all functions
 
 
 @cache

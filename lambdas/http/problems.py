@@ -10,12 +10,7 @@ from aws_lambda_powertools import Logger
 
 from clients.devices.registry import RegistryUnavailableError
 from fleetlane.events.errors import ProblemTag
-from lambdas.http.device_request import (
-    BadRequestError,
-    NoRouteError,
-    RevokedError,
-    UnauthenticatedError,
-)
+from lambdas.http import device_request
 from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
 from lambdas.http.senders import NotItsGatewayError
 
@@ -25,10 +20,10 @@ _RETRY_AFTER_S: Final = {ProblemTag.TRY_LATER: (5, 15), ProblemTag.SLOW_DOWN: (1
 """From how many seconds to how many. An outage is over soon; a herd must spread out."""
 
 OF_REQUESTS: Final[Mapping[type[Exception], ProblemTag]] = {
-    BadRequestError: ProblemTag.BAD_REQUEST,
-    UnauthenticatedError: ProblemTag.UNAUTHENTICATED,
-    RevokedError: ProblemTag.FORBIDDEN,
-    NoRouteError: ProblemTag.NO_ROUTE,
+    device_request.BadRequestError: ProblemTag.BAD_REQUEST,
+    device_request.UnauthenticatedError: ProblemTag.UNAUTHENTICATED,
+    device_request.RevokedError: ProblemTag.FORBIDDEN,
+    device_request.NoRouteError: ProblemTag.NO_ROUTE,
     NotItsGatewayError: ProblemTag.FORBIDDEN,
     RevokedDeviceError: ProblemTag.FORBIDDEN,
     TooManyMessagesError: ProblemTag.SLOW_DOWN,

@@ -29,7 +29,6 @@ class RevokedDeviceError(FleetlaneError):
 class TooManyMessagesError(FleetlaneError):
     """The device is beyond a hard rate limit. The same message may be sent again later."""
 
-    reason = "too_many_messages"
     device_id: str
     per_minute_max: int
     counted: str = "messages"

@@ -14,7 +14,6 @@ from lambdas.http.rate_limiter import RevokedDeviceError
 class NotItsGatewayError(FleetlaneError):
     """A device sent in the name of one that is not bound to it, or that there is not."""
 
-    reason = "not_its_gateway"
     sender_id: str
     device_id: str
     sentence = "device {sender_id} may not send for device {device_id}"

@@ -1,7 +1,6 @@
 """Landing a batch: each entry by itself, so that a bad one stops no other."""
 
 import time
-from dataclasses import dataclass
 
 import msgspec
 
@@ -14,21 +13,18 @@ from lambdas.ingest.batch_document import Entry, entries_in, entry_from
 from lambdas.ingest.intake import Intake
 from lambdas.ingest.service import ANSWER_S, InboundMessage, Receipt, or_error
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """A request with many messages, as yet unread."""
-
-    sender: Sender
-    arrival_millis: int
-    document: bytes
-
-
 type Outcome = tuple[Receipt | FleetlaneError, int]
 """What became of one entry, and how large the message in it was (0 if there was none)."""
 
 
-def land_batch(batch: Batch, intake: Intake, devices: CachedBoundDevices) -> list[Outcome]:
+def land_batch(
+    document: bytes,
+    sender: Sender,
+    arrival_millis: int,
+    *,
+    intake: Intake,
+    devices: CachedBoundDevices,
+) -> list[Outcome]:
     """Land the entries that may be landed; the outcomes are in the order of the entries.
 
     Raises:
@@ -37,11 +33,11 @@ def land_batch(batch: Batch, intake: Intake, devices: CachedBoundDevices) -> lis
         PayloadTooLargeError: It is too large; nothing was landed.
     """
     until_s = time.monotonic() + ANSWER_S
-    intake.ingest.check_size(len(batch.document))
-    read = [or_error(entry_from, raw) for raw in entries_in(batch.document)]
+    intake.ingest.check_size(len(document))
+    read = [or_error(entry_from, raw) for raw in entries_in(document)]
     ids = frozenset(one.device_id for one in read if isinstance(one, Entry))
-    senders = Senders.asked(batch.sender, ids, devices)
-    admitted = [_admitted(one, batch, senders) for one in read]
+    senders = Senders.asked(sender, ids, devices)
+    admitted = [_admitted(one, senders, arrival_millis) for one in read]
     inbound = [one for one in admitted if isinstance(one, InboundMessage)]
     landed = iter(intake.land_all(inbound, until_s=until_s))
     return [
@@ -51,7 +47,7 @@ def land_batch(batch: Batch, intake: Intake, devices: CachedBoundDevices) -> lis
 
 
 def _admitted(
-    entry: Entry | FleetlaneError, batch: Batch, senders: Senders
+    entry: Entry | FleetlaneError, senders: Senders, arrival_millis: int
 ) -> InboundMessage | FleetlaneError:
     if not isinstance(entry, Entry):
         return entry
@@ -62,7 +58,7 @@ def _admitted(
         device_type=device.device_type,
         is_quarantined=device.is_quarantined,
         asked=Lane.STANDARD,
-        arrival_millis=batch.arrival_millis,
+        arrival_millis=arrival_millis,
         via=senders.via(entry.device_id),
         **msgspec.structs.asdict(entry),
     )

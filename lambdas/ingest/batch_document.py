@@ -73,12 +73,9 @@ def entries_in(document: bytes) -> list[RawEntry]:
 
 
 def entry_from(raw: RawEntry) -> Entry:
-    """Read an entry: a CloudEvent of version 1.0 in JSON.
+    """Read an entry: a CloudEvent of version 1.0 in JSON; raises ``BadRequestError``.
 
     Its ``id`` is its idempotency key, its ``source`` the device, its ``type`` the stream.
-
-    Raises:
-        BadRequestError: It is no such event, or one of its attributes is not allowed.
     """
     members = _read(raw, dict[str, msgspec.Raw], "the entry is no JSON object")
     version = _required(members, "specversion")

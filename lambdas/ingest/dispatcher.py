@@ -2,45 +2,30 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from clients.devices.bound_devices import CachedBoundDevices
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
-from lambdas.http.device_request import (
-    ATTRIBUTE_OF,
-    BadRequestError,
-    body_of,
-    checked_stream,
-    declared_in,
-    headers_in,
-    refusal,
-    sender_of,
-)
+from lambdas.http import device_request
 from lambdas.http.problems import Answer, Jitter, Problem
-from lambdas.ingest.batch import Batch, land_batch
+from lambdas.ingest import problems
+from lambdas.ingest.batch import land_batch
 from lambdas.ingest.intake import Intake
-from lambdas.ingest.problems import (
-    ACCEPTED,
-    REFUSED,
-    NoSuchMethodError,
-    NoSuchPathError,
-    batch_answer,
-    health_answer,
-    problem_of,
-    receipt_answer,
-    refused,
-)
 from lambdas.ingest.service import InboundMessage, Receipt
 
 _LANE_ASKED: Final[Mapping[str, Lane]] = {"/v1/streams": Lane.STANDARD, "/v1/fast": Lane.FAST}
 
 _CLOUDEVENTS_BATCH: Final = "application/cloudevents-batch+json"
 _OF_ONE_MESSAGE: Final = {
-    header: attribute for header, attribute in ATTRIBUTE_OF.items() if header != "content-type"
+    header: attribute
+    for header, attribute in device_request.ATTRIBUTE_OF.items()
+    if header != "content-type"
 }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dispatcher:
     """Answers requests, in any number of threads. ``now_ms`` is the clock.
 
@@ -48,23 +33,17 @@ class Dispatcher:
     answer than all else together, and has one request at a time on a class that threads share.
     """
 
-    def __init__(
-        self,
-        intake: Intake,
-        devices: CachedBoundDevices,
-        *,
-        now_ms: Callable[[], int],
-        jitter: Jitter,
-    ) -> None:
-        self._intake, self._devices = intake, devices
-        self._now_ms, self._jitter = now_ms, jitter
+    intake: Intake
+    devices: CachedBoundDevices
+    now_ms: Callable[[], int]
+    jitter: Jitter
 
     def resolve(self, event: Mapping[str, Any]) -> dict[str, Any]:
         """Answer a proxy event (API Gateway REST, v1)."""
         try:
             answer = self._answer(event)
         except Exception as error:  # noqa: BLE001 - the edge: whatever it is, a device is answered
-            answer = refused(error, self._jitter)
+            answer = problems.refused(error, self.jitter)
         return answer.as_proxy()
 
     def _answer(self, event: Mapping[str, Any]) -> Answer:
@@ -77,44 +56,47 @@ class Dispatcher:
             case "POST", "/v1/batch":
                 return self._landed_batch(event)
             case "GET", "/v1/health":
-                return health_answer(self._intake.ingest.health.conditions())
+                return problems.health_answer(self.intake.ingest.health.conditions())
             case _, "/v1/health":
-                raise NoSuchMethodError(method, "GET")
+                raise problems.NoSuchMethodError(method, "GET")
+            case _ if asked is not None or path == "/v1/batch":
+                raise problems.NoSuchMethodError(method, "POST")
             case _:
-                is_known = asked is not None or path == "/v1/batch"
-                raise NoSuchMethodError(method, "POST") if is_known else NoSuchPathError()
+                raise problems.NoSuchPathError
 
     def _landed(self, event: Mapping[str, Any], stream: str, asked: Lane) -> Answer:
-        inbound = inbound_from(event, stream=stream, asked=asked, arrival_millis=self._now_ms())
-        receipt = self._intake.land(inbound)
-        ACCEPTED.write(
+        inbound = inbound_from(event, stream=stream, asked=asked, arrival_millis=self.now_ms())
+        receipt = self.intake.land(inbound)
+        problems.ACCEPTED.write(
             1,
             len(inbound.body),
             lane=receipt.lane,
             stream=receipt.counted_stream,
             arrival_millis=inbound.arrival_millis,
         )
-        return receipt_answer(receipt)
+        return problems.receipt_answer(receipt)
 
     def _landed_batch(self, event: Mapping[str, Any]) -> Answer:
-        batch = batch_from(event, arrival_millis=self._now_ms())
-        outcomes = land_batch(batch, self._intake, self._devices)
+        arrival_millis, sender = self.now_ms(), device_request.sender_of(event)
+        outcomes = land_batch(
+            document_of(event), sender, arrival_millis, intake=self.intake, devices=self.devices
+        )
         answers = [
-            one if isinstance(one, Receipt) else problem_of(one, self._jitter)
+            one if isinstance(one, Receipt) else problems.problem_of(one, self.jitter)
             for one, _ in outcomes
         ]
         sizes = [size_bytes for _, size_bytes in outcomes]
-        _count_batch(answers, body_bytes=sizes, arrival_millis=batch.arrival_millis)
-        return batch_answer(answers)
+        _count_batch(answers, body_bytes=sizes, arrival_millis=arrival_millis)
+        return problems.batch_answer(answers)
 
 
 def inbound_from(
     event: Mapping[str, Any], *, stream: str, asked: Lane, arrival_millis: int
 ) -> InboundMessage:
     """Read a proxy event (API Gateway REST, v1); raises what reading its parts does."""
-    sender = sender_of(event)
-    checked_stream(stream)
-    declared = declared_in(headers_in(event))
+    sender = device_request.sender_of(event)
+    device_request.checked_stream(stream)
+    declared = device_request.declared_in(device_request.headers_in(event))
     return InboundMessage(
         device_id=sender.device_id,
         device_type=sender.device_type,
@@ -122,26 +104,26 @@ def inbound_from(
         stream=stream,
         asked=asked,
         arrival_millis=arrival_millis,
-        body=body_of(event),
+        body=device_request.body_of(event),
         **declared,
     )
 
 
-def batch_from(event: Mapping[str, Any], *, arrival_millis: int) -> Batch:
-    """Read a proxy event whose body is a CloudEvents JSON batch; its entries are not looked at.
+def document_of(event: Mapping[str, Any]) -> bytes:
+    """The body of a proxy event, which is a CloudEvents JSON batch; its entries are not looked at.
 
     Raises what reading its parts does, and ``BadRequestError`` where the body is said to be
     something else, or a header belongs to single messages alone.
     """
-    sender, headers = sender_of(event), headers_in(event)
+    headers = device_request.headers_in(event)
     content_type = headers.get("content-type", "")
     if content_type.partition(";")[0].strip().lower() != _CLOUDEVENTS_BATCH:
-        raise refusal("header Content-Type", content_type, _CLOUDEVENTS_BATCH)
+        raise device_request.refusal("header Content-Type", content_type, _CLOUDEVENTS_BATCH)
     for name, attribute in _OF_ONE_MESSAGE.items():
         if name in headers:
             problem = f"header {name} is of single messages; an entry has `{attribute}`"
-            raise BadRequestError(problem)
-    return Batch(sender=sender, arrival_millis=arrival_millis, document=body_of(event))
+            raise device_request.BadRequestError(problem)
+    return device_request.body_of(event)
 
 
 type _Counted = tuple[Lane, str | None]
@@ -164,6 +146,8 @@ def _count_batch(
             bytes_of[counted] += size_bytes
     for (lane, stream), count in messages.items():
         size_bytes = bytes_of[lane, stream]
-        ACCEPTED.write(count, size_bytes, lane=lane, stream=stream, arrival_millis=arrival_millis)
+        problems.ACCEPTED.write(
+            count, size_bytes, lane=lane, stream=stream, arrival_millis=arrival_millis
+        )
     for tag, count in refusals.items():
-        REFUSED.write(count, of=tag)
+        problems.REFUSED.write(count, of=tag)

@@ -86,14 +86,14 @@ def dispatcher(*, now_ms: Callable[[], int]) -> Dispatcher:
             body_bytes_max=REQUEST_BODY_BYTES_MAX,
         ),
         repeats=Repeats(
-            _receipts,
+            store=_receipts,
             on_unavailable=unavailable("receipts", logger, RECEIPTS_UNAVAILABLE),
             breaker=CircuitBreaker(),
         ),
         on_flows_unavailable=unavailable("flows", logger, FLOWS_UNAVAILABLE),
     )
     devices = bound_devices(ours.devices.registry_table)
-    return Dispatcher(intake, devices, now_ms=now_ms, jitter=random.randint)
+    return Dispatcher(intake=intake, devices=devices, now_ms=now_ms, jitter=random.randint)
 
 
 @cache

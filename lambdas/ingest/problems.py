@@ -22,8 +22,7 @@ _ACCEPTED: Final = HTTPStatus.ACCEPTED.value
 
 def receipt_answer(receipt: Receipt) -> Answer:
     """202: the message is durable."""
-    body = msgspec.json.encode(receipt_members(receipt)).decode()
-    return Answer(status=_ACCEPTED, body=body)
+    return Answer(status=_ACCEPTED, body=_json(receipt_members(receipt)))
 
 
 def batch_answer(outcomes: Sequence[Receipt | Problem]) -> Answer:

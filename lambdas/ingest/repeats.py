@@ -5,6 +5,7 @@ A convenience, never a guard: while the store of receipts fails, a repeat lands 
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from clients.circuit_breaker import CircuitBreaker, Turn
@@ -16,27 +17,21 @@ class ReceiptStore(Protocol):
     """Where first receipts are kept. Both raise ``ReceiptsUnavailableError``, and soon."""
 
     def find_all(self, keys: Sequence[str], *, now_s: int) -> Mapping[str, KeptReceipt]: ...
-
     def keep_all(self, receipts: Mapping[str, KeptReceipt]) -> None: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
     """First receipts, found and kept. After a failure their store is left alone for a while.
 
-    May be used by several threads.
+    May be used by several threads. ``store`` is asked for when it is first needed;
+    ``on_unavailable`` is called at each failure.
     """
 
-    def __init__(
-        self,
-        store: Callable[[], ReceiptStore],
-        *,
-        on_unavailable: Callable[[ReceiptsUnavailableError], None],
-        breaker: CircuitBreaker,
-        monotonic: Callable[[], float] = time.monotonic,
-    ) -> None:
-        """``store`` is asked for when it is first needed; ``on_unavailable`` at each failure."""
-        self._store, self._on_unavailable = store, on_unavailable
-        self._breaker, self._monotonic = breaker, monotonic
+    store: Callable[[], ReceiptStore]
+    on_unavailable: Callable[[ReceiptsUnavailableError], None]
+    breaker: CircuitBreaker
+    monotonic: Callable[[], float] = time.monotonic
 
     def of(self, inbound: Sequence[InboundMessage]) -> Mapping[str, KeptReceipt]:
         """Find the first receipts of these messages, by ``repeat_key``; none if that fails."""
@@ -44,11 +39,11 @@ class Repeats:
             return {}
         keys = [repeat_key(one) for one in inbound]
         try:
-            found = self._store().find_all(keys, now_s=inbound[0].arrival_millis // 1000)
+            found = self.store().find_all(keys, now_s=inbound[0].arrival_millis // 1000)
         except ReceiptsUnavailableError as problem:
             self._failed(problem)
             return {}
-        self._breaker.succeeded()
+        self.breaker.succeeded()
         return found
 
     def remember(self, receipts: Mapping[str, KeptReceipt]) -> None:
@@ -56,19 +51,19 @@ class Repeats:
         if not receipts or self._is_left_alone():
             return
         try:
-            self._store().keep_all(receipts)
+            self.store().keep_all(receipts)
         except ReceiptsUnavailableError as problem:
             self._failed(problem)
 
     def _is_left_alone(self) -> bool:
-        return self._breaker.turn(self._now_ms()) is Turn.LEAVE
+        return self.breaker.turn(self._now_ms()) is Turn.LEAVE
 
     def _failed(self, problem: ReceiptsUnavailableError) -> None:
-        self._breaker.failed(self._now_ms())
-        self._on_unavailable(problem)
+        self.breaker.failed(self._now_ms())
+        self.on_unavailable(problem)
 
     def _now_ms(self) -> int:
-        return int(self._monotonic() * 1000)
+        return int(self.monotonic() * 1000)
 
 
 def repeat_key(inbound: InboundMessage) -> str:

@@ -11,10 +11,9 @@ from enum import StrEnum
 from functools import cache, partial
 from typing import Any, Final
 
-import boto3
 from aws_lambda_powertools import Logger
 
-from clients.aws import AwsSettings, client_config, s3_client
+from clients.aws import AwsSettings, aws_client, s3_client
 from clients.bucket_objects import BucketObjects
 from clients.environment import read_settings
 from clients.job_runs import EmrRuns, GlueRuns, JobRunsUnavailableError, start_by
@@ -45,7 +44,6 @@ class Settings:
 class CheckpointsUnavailableError(FleetlaneError):
     """S3 does not answer as it should. Trying again may succeed."""
 
-    reason = "checkpoints_unavailable"
     key: str
     problem: str
     sentence = "{key} beside the checkpoints cannot be read or written: {problem}"
@@ -54,8 +52,7 @@ class CheckpointsUnavailableError(FleetlaneError):
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     """Note when the deploy asked; from then on do the next step, and say whether it was the last.
 
-    Raises:
-        JobDidNotStartError: The job does not run, and this is not the way back already.
+    Raises ``JobDidNotStartError``, unless this is the way back already.
     """
     return answer(event, job=_job, now_ms=now_ms(), is_going_back=_is_going_back)
 
@@ -125,4 +122,4 @@ def _is_going_back(stack: str) -> bool:
 
 @cache
 def _client(service: str) -> Any:
-    return boto3.client(service, config=client_config())  # type: ignore[call-overload]
+    return aws_client(service)

@@ -30,7 +30,6 @@ HELD_MS: Final = 10 * 60_000
 class JobDidNotStartError(FleetlaneError):
     """A job does not run as it was deployed: the deploy fails, and goes back to what ran before."""
 
-    reason = "job_did_not_start"
     job: str
     problem: str
     sentence = "job {job} does not run as deployed: {problem}; the previous version is restored"
@@ -65,8 +64,7 @@ class Job:
     def restart(self, *, asked_ms: int, now_ms: int) -> bool:
         """Have what began before replaced; gives whether a newer run has begun all its queries.
 
-        Raises:
-            JobDidNotStartError: It fails again and again, or takes too long.
+        Raises ``JobDidNotStartError`` where it fails again and again, or takes too long.
         """
         runs = self.runs.runs()
         before = [one for one in runs if one.started_ms < asked_ms]

@@ -16,8 +16,7 @@ from clients.s3.spool import Spool
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.metrics import FunctionMetric, Service
 from lambdas.http.embedded_metrics import MetricLine
-from lambdas.respool.report import Report
-from lambdas.respool.run import Limits
+from lambdas.respool.run import Limits, Report
 from lambdas.respool.service import Respool
 
 _CONFIRMED_WITHIN_S: Final = 5.0

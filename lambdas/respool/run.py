@@ -1,9 +1,9 @@
 """One run of respool, piece by piece: what goes, what stays, and what ends it too soon."""
 
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final, Protocol
 
@@ -11,7 +11,6 @@ from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
 from clients.s3.spool import Spooled, SpoolUnavailableError, SpoolUnreadableError, Waiting
 from fleetlane.events.envelope import KafkaPosition
-from lambdas.respool.report import Report
 
 _READERS: Final = 16
 
@@ -29,11 +28,8 @@ class Spool(Protocol):
     """Where objects wait; ``clients.s3.spool.Spool`` is one."""
 
     def waiting(self) -> Iterator[Waiting]: ...
-
     def get(self, key: str) -> list[ProducerRecord] | None: ...
-
     def put(self, records: Sequence[ProducerRecord], *, now_ms: int) -> Spooled: ...
-
     def delete(self, keys: Sequence[str]) -> Sequence[str]: ...
 
 
@@ -41,7 +37,6 @@ class Producer(Protocol):
     """Kafka; ``clients.kafka.producer.KafkaProducer`` is one."""
 
     def land_all(self, records: Sequence[ProducerRecord]) -> list[_Place]: ...
-
     def answers(self, topic: str) -> bool: ...
 
 
@@ -53,6 +48,32 @@ class Limits:
     objects: int = 100_000
     objects_at_a_time: int = 250
     bytes_at_a_time: int = 16 << 20
+
+
+@dataclass(slots=True, kw_only=True)
+class Report:
+    """What a run did. ``oldest_since_ms`` is since when the oldest object waits that is left.
+
+    ``unreadable`` objects are left where they are, and told apart. ``stuck`` are those that S3 does
+    not give, or of which Kafka does not take all, with the reason: the others went on.
+    ``refused`` counts records that Kafka refuses, such as for a topic that does not exist.
+    ``problem`` is what ended the run too soon.
+    """
+
+    objects: int = 0
+    records: int = 0
+    oldest_since_ms: int | None = None
+    unreadable: list[SpoolUnreadableError] = field(default_factory=list)
+    stuck: dict[str, str] = field(default_factory=dict)
+    refused: int = 0
+    problem: str | None = None
+
+    def left(self, some: Iterable[Waiting]) -> None:
+        """Take note of objects that stay."""
+        times_ms = [one.since_ms for one in some]
+        if self.oldest_since_ms is not None:
+            times_ms.append(self.oldest_since_ms)
+        self.oldest_since_ms = min(times_ms, default=None)
 
 
 class Run:
@@ -112,8 +133,7 @@ class Run:
     def redrive(self, some: Sequence[Waiting]) -> None:
         """Land one piece; its records are confirmed, or stay, each by itself.
 
-        Raises:
-            SpoolUnavailableError: What was confirmed could not be deleted.
+        Raises ``SpoolUnavailableError`` where what was confirmed could not be deleted.
         """
         for one in some:
             self.staying.pop(one.key, None)

@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from clients.s3.spool import SpoolUnavailableError
-from lambdas.respool.report import Report
-from lambdas.respool.run import Limits, Producer, Run, Spool
+from lambdas.respool.run import Limits, Producer, Report, Run, Spool
 
 
 class Respool:

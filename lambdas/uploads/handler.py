@@ -71,7 +71,6 @@ class LandingSettings:
 class SweepFoundFaultsError(FleetlaneError):
     """Uploads were found that do not land. All others have been seen to."""
 
-    reason = "sweep_found_faults"
     count: int
     first: str
     sentence = "{count} uploads cannot land; the first: {first}"
@@ -103,7 +102,11 @@ def answer(event: Mapping[str, Any], issuing: Issuing, *, now_ms: int) -> dict[s
     try:
         ticket = issuing.ticket(declaration_from(event), now_ms=now_ms)
     except Exception as error:  # noqa: BLE001 - the edge: whatever it is, a device is answered
-        return _refusal(error).as_proxy()
+        refused = translated(
+            error, _TAGS, jitter=random.randint, logger=logger, not_done="not issued"
+        )
+        _REFUSED.write(1, of=refused.tag)
+        return refused.answer().as_proxy()
     _ISSUED.write(1)
     return Answer(status=_CREATED, body=json.dumps(dataclasses.asdict(ticket))).as_proxy()
 
@@ -118,12 +121,6 @@ def reported(report: SweepReport) -> dict[str, Any]:
     if report.faults:
         raise SweepFoundFaultsError(len(report.faults), str(report.faults[0]))
     return {"looked_at": report.looked_at, "landed": len(report.landed)}
-
-
-def _refusal(error: Exception) -> Answer:
-    problem = translated(error, _TAGS, jitter=random.randint, logger=logger, not_done="not issued")
-    _REFUSED.write(1, of=problem.tag)
-    return problem.answer()
 
 
 def _land(key: str) -> Message | None:

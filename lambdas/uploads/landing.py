@@ -16,9 +16,7 @@ class Uploads(Protocol):
     """What S3 holds; ``clients.s3.upload_bucket.UploadBucket`` is one."""
 
     def stored(self, key: str) -> StoredUpload: ...
-
     def is_landed(self, key: str) -> bool: ...
-
     def mark_landed(self, key: str) -> None: ...
 
 

@@ -14,17 +14,7 @@ from clients.s3.upload_bucket import upload_key
 from clients.s3.upload_form import IssuedUpload, UploadForm
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
 from fleetlane.events.names import DEVICE_ID_PATTERN, raw_id_of
-from lambdas.http.device_request import (
-    CONTENT_TYPE,
-    BadRequestError,
-    Sender,
-    body_of,
-    checked,
-    checked_stream,
-    declared_in,
-    headers_in,
-    sender_of,
-)
+from lambdas.http import device_request
 from lambdas.http.rate_limiter import RateLimiter
 from lambdas.http.senders import Senders
 
@@ -50,7 +40,7 @@ class Declaration(msgspec.Struct, frozen=True, kw_only=True):
     ``sha256`` is in lower-case hexadecimal; ``declared`` are the fields of ``Declared``.
     """
 
-    sender: Sender
+    sender: device_request.Sender
     device_id: str
     stream: str
     body_bytes: int
@@ -64,11 +54,13 @@ def declaration_from(event: Mapping[str, Any]) -> Declaration:
 
     Raises what reading its parts does, and ``BadRequestError`` where the body declares nothing.
     """
-    sender = sender_of(event)
-    stream = checked_stream((event.get("pathParameters") or {}).get("stream", ""))
-    declared = declared_in(headers_in(event))
-    body = _body(body_of(event))
-    content_type = checked("`content_type`", body.content_type, CONTENT_TYPE)
+    sender = device_request.sender_of(event)
+    stream = device_request.checked_stream((event.get("pathParameters") or {}).get("stream", ""))
+    declared = device_request.declared_in(device_request.headers_in(event))
+    body = _body(device_request.body_of(event))
+    content_type = device_request.checked(
+        "`content_type`", body.content_type, device_request.CONTENT_TYPE
+    )
     return Declaration(
         sender=sender,
         device_id=body.source.removeprefix(SOURCE_PREFIX) or sender.device_id,
@@ -82,7 +74,7 @@ def declaration_from(event: Mapping[str, Any]) -> Declaration:
 
 def _body(body: bytes) -> _Body:
     if len(body) > DECLARATION_BYTES_MAX:
-        raise BadRequestError(
+        raise device_request.BadRequestError(
             f"the declaration is {len(body)} bytes; the limit is {DECLARATION_BYTES_MAX} bytes, "
             "and the message itself goes to the `url` of the answer"
         )
@@ -90,7 +82,9 @@ def _body(body: bytes) -> _Body:
         return msgspec.json.decode(body, type=_Body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
         wanted = '{"bytes": 6291456, "sha256": "<64 hex digits>"}'
-        raise BadRequestError(f"the body declares no upload: {problem}; send {wanted}") from None
+        raise device_request.BadRequestError(
+            f"the body declares no upload: {problem}; send {wanted}"
+        ) from None
 
 
 EXPIRES_S: Final = 15 * 60

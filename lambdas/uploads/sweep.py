@@ -26,7 +26,6 @@ OUTAGES_MAX: Final = 3
 class BadNotificationError(FleetlaneError):
     """A message in the queue is no notification of S3's."""
 
-    reason = "bad_notification"
     problem: str
     sentence = "a message in the queue of uploads is no notification of S3: {problem}"
 
@@ -60,11 +59,7 @@ def failed_messages(
 
 
 def uploaded_keys(notification: str) -> Iterator[str]:
-    """Read the keys in a notification; S3's test message has none.
-
-    Raises:
-        BadNotificationError: It is none of S3's.
-    """
+    """Read the keys in a notification, none in S3's test; raises ``BadNotificationError``."""
     try:
         content = json.loads(notification)
         keys = [unquote_plus(one["s3"]["object"]["key"]) for one in content.get("Records", ())]
@@ -86,11 +81,8 @@ class SweptUploads(Protocol):
     """Lists what S3 holds; ``clients.s3.upload_bucket.UploadBucket`` is one."""
 
     def listed(self, *, after: str, uploads_max: int) -> list[ListedUpload]: ...
-
     def landed_between(self, *, after: str, last: str) -> frozenset[str]: ...
-
     def sweep_position(self) -> str: ...
-
     def keep_sweep_position(self, key: str) -> None: ...
 
 
@@ -139,7 +131,8 @@ class Sweep:
                     problem = self._land(upload.key, report)
                     if isinstance(problem, OUTAGES) and not_passed is None:
                         not_passed = position
-                    in_a_row = in_a_row + 1 if _is_outage(problem) else 0
+                    is_outage = isinstance(problem, OUTAGES) and not isinstance(problem, FAULTS)
+                    in_a_row = in_a_row + 1 if is_outage else 0
                     if problem is not None and in_a_row >= OUTAGES_MAX:
                         raise problem
                 report.looked_at += len(page)
@@ -169,7 +162,3 @@ class Sweep:
             report.faults.append(problem)
             return problem
         return None
-
-
-def _is_outage(problem: FleetlaneError | None) -> bool:
-    return isinstance(problem, OUTAGES) and not isinstance(problem, FAULTS)

@@ -27,7 +27,6 @@ type Outputs = Mapping[str, Mapping[str, str]]
 class CdkMissingError(FleetlaneError):
     """The CDK's command line is not set up."""
 
-    reason = "cdk_missing"
     path: Path
     sentence = "there is no {path}: the set-up installs the CDK's command line there"
 
@@ -35,7 +34,6 @@ class CdkMissingError(FleetlaneError):
 class CdkFailedError(FleetlaneError):
     """A command of the CDK ended with an error. Its log's last lines usually say why."""
 
-    reason = "cdk_failed"
     command: str
     exit_code: int | None
     log_path: Path

@@ -33,7 +33,6 @@ ARTIFACTS: Final = ROOT / "build" / "artifacts-local"
 class OutputMissingError(FleetlaneError):
     """The stacks lack an output that is needed."""
 
-    reason = "output_missing"
     name: str
     sentence = "no stack of the local stage has an output {name}"
 
@@ -88,8 +87,7 @@ class LocalCloud:
     def start(self, on_step: Callable[[str], None]) -> None:
         """Bring all of it up; calls ``on_step`` before each step. Blocks for a minute or more.
 
-        Raises:
-            FleetlaneError: A part did not start, or the stage, a flow or an artifact is refused.
+        Raises a ``FleetlaneError`` where a part does not start, or the stage or a flow is refused.
         """
         flows = flows_in(FLOWS)
         on_step("artifacts for this machine; Kafka broker; LocalStack, and cdk bootstrap")

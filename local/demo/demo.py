@@ -112,9 +112,7 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
     """Start a fresh platform, let the fleet send, wait until all has settled, and stop it.
 
     Blocks for a minute or more; KeyboardInterrupt leaves nothing running. Writes the ledger.
-
-    Raises:
-        FleetlaneError: The platform did not start, or a part that died did not come back.
+    Raises what the platform raises that does not start, or does not come back.
     """
     began_s = time.monotonic()
     platform_settings = PlatformSettings(folder=settings.data, canary_interval_ms=10_000)

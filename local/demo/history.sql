@@ -68,33 +68,3 @@ select
     if(outcome = 'parked', null, start_ms) as first_event_ms,
     if(outcome = 'parked', null, end_ms) as last_event_ms
 from received;
-
-create table daily as
-select
-    received.day, received.device_id, received.stream,
-    count(*) as messages,
-    sum(body_bytes) as body_bytes,
-    max(body_bytes) as body_bytes_max,
-    0 as by_reference,
-    min(received.received_ms) as first_received_ms,
-    max(received.received_ms) as last_received_ms,
-    count(end_ms) as lag_messages,
-    coalesce(sum(received.received_ms - end_ms), 0) as lag_ms_sum,
-    coalesce(max(received.received_ms - end_ms), 0) as lag_ms_max,
-    count(*) filter (received.received_ms - end_ms > 3600000) as late_messages,
-    count(*) filter (outcome = 'parsed') as parsed,
-    0 as empty,
-    count(*) filter (outcome = 'parked') as parked,
-    count(*) filter (reason = 'malformed') as malformed,
-    sum(events) as events,
-    sum(parse_us) as parse_us_sum,
-    max(parse_us) as parse_us_max,
-    sum(body_bytes) as parsed_body_bytes,
-    sum(inflated_bytes) as inflated_bytes,
-    any_value(device_type) as device_type,
-    arg_max(firmware, received.received_ms) as firmware,
-    arg_max_null(via, received.received_ms) as via,
-    max(received.received_ms) filter (via is null) as heard_ms,
-    max(received.received_ms) filter (via is not null) as gateway_ms
-from received join parsed using (id)
-group by received.day, received.device_id, received.stream;

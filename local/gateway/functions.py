@@ -135,7 +135,6 @@ class QueueSource(_EventSource):
 
 
 def _record(message: "MessageTypeDef") -> dict[str, Any]:
-    """A message as Lambda writes it."""
     return {
         "messageId": message["MessageId"],
         "receiptHandle": message["ReceiptHandle"],

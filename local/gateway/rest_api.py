@@ -30,9 +30,8 @@ class AuthorizerResult:
     def of(cls, returned: Any) -> Self:
         """Read what the authorizer's function returned.
 
-        Raises:
-            KeyError: It lacks the policy or the principal.
-            TypeError: It is no mapping, or its context holds more than texts and numbers.
+        Raises ``KeyError`` where it lacks the policy or the principal, and ``TypeError`` where it
+        is no mapping, or its context holds more than texts and numbers.
         """
         values = (returned.get("context") or {}) | {"principalId": returned["principalId"]}
         context = {name: _text(value) for name, value in values.items()}

@@ -26,14 +26,12 @@ _PROPERTIES: Final = Path(__file__).with_name("kafka.properties")
 class JavaMissingError(FleetlaneError):
     """There is no ``java`` on the path."""
 
-    reason = "java_missing"
     sentence = "Kafka needs Java 17, and there is no java on the PATH: install a JDK or JRE 17"
 
 
 class KafkaJarsMissingError(FleetlaneError):
     """The folder of the broker's jars holds no broker."""
 
-    reason = "kafka_jars_missing"
     jars: Path
     sentence = "there are no Kafka jars in {jars}: the set-up fetches them"
 

@@ -117,7 +117,6 @@ class LocalAws(ServerProcess):
             self.wait_ready(both_answer, timeout_s=timeout_s)
 
     def ensure_bucket(self, name: str) -> None:
-        """Make the bucket unless it is there."""
         with self._client("s3") as s3:
             if name not in {bucket["Name"] for bucket in s3.list_buckets()["Buckets"]}:
                 s3.create_bucket(

@@ -24,7 +24,6 @@ _LOG_TAIL_BYTES_MAX = 64 * 1024
 class ServerDiedError(FleetlaneError):
     """A server ended, or never began. Its log's last lines usually say why."""
 
-    reason = "server_died"
     name: str
     exit_code: int | None
     log_path: Path
@@ -35,7 +34,6 @@ class ServerDiedError(FleetlaneError):
 class ServerNotReadyError(FleetlaneError):
     """A server runs, but did not answer within its time limit."""
 
-    reason = "server_not_ready"
     name: str
     waited_s: float
     log_path: Path
@@ -46,7 +44,6 @@ class ServerNotReadyError(FleetlaneError):
 class ServerAlreadyRunsError(FleetlaneError):
     """The server with this log still runs: ours, another's, or one that nobody ended."""
 
-    reason = "server_already_runs"
     name: str
     log_path: Path
     sentence = "{name} already runs on this folder: another process writes {log_path}"
@@ -91,9 +88,8 @@ class ServerProcess:
     def start(self) -> None:
         """Start the server; does not wait until it is ready.
 
-        Raises:
-            ServerAlreadyRunsError: It runs, and did not end within the grace, or five seconds.
-            ServerDiedError: The command could not be run.
+        Raises ``ServerDiedError`` where the command cannot be run, and ``ServerAlreadyRunsError``
+        where it runs and does not end within the grace, or five seconds.
         """
         with self._locked_log() as log:
             self._prepare()
@@ -137,9 +133,8 @@ class ServerProcess:
     def wait_ready(self, answers: Callable[[], bool], *, timeout_s: float) -> None:
         """Poll ``answers`` until it is true; it must bound its own waiting.
 
-        Raises:
-            ServerDiedError: It ended first.
-            ServerNotReadyError: It was false for ``timeout_s``. The server has been stopped.
+        Raises ``ServerDiedError`` where it ended first, and ``ServerNotReadyError`` after
+        ``timeout_s``: then the server has been stopped.
         """
         deadline = time.monotonic() + timeout_s
         try:

@@ -70,10 +70,8 @@ def run_runaway_device(
 ) -> RunawayRun:
     """Register it and let it send; blocks until it was quarantined, was calm and is released.
 
-    Waits for either for at most ``patience_s``, and ends soon after ``is_over`` is true.
-
-    Raises:
-        RegistryUnavailableError: It could not be registered; nothing was sent.
+    Waits for either for at most ``patience_s``, and ends soon after ``is_over`` is true. Raises
+    ``RegistryUnavailableError`` before anything is sent.
     """
     random, began_ms = Random(seed), now_ms()  # noqa: S311 - a simulation
     device = SimulatedDevice(

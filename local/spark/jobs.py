@@ -181,7 +181,6 @@ def spark_home() -> Path:
 
 
 def host_argv(settings: JobSettings) -> list[str]:
-    """The arguments of ``glue_jobs/host.py``."""
     host = HostArguments(application="fleetlane", jobs=settings.jobs)
     resources = settings.resources
     shared = {

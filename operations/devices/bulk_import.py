@@ -28,7 +28,6 @@ _TEXT_CHARS_MAX = 4_096
 class BadPublicKeyError(FleetlaneError):
     """This is not a public key of an allowed kind."""
 
-    reason = "bad_public_key"
     problem: str
     sentence = "the public key {problem}"
 
@@ -36,10 +35,8 @@ class BadPublicKeyError(FleetlaneError):
 def public_jwk(text: str) -> dict[str, str]:
     """Read a key on P-256 or Ed25519, whose point is checked.
 
-    Its ``kid`` is the JWK's own, or the key's thumbprint (RFC 7638).
-
-    Raises:
-        BadPublicKeyError: It is no such key, or a private one, which must not leave its device.
+    Its ``kid`` is the JWK's own, or the key's thumbprint (RFC 7638). Raises ``BadPublicKeyError``,
+    also for a private one, which must not leave its device.
     """
     if len(text) > _TEXT_CHARS_MAX:
         raise BadPublicKeyError(f"has {len(text)} characters; the limit is {_TEXT_CHARS_MAX}")
@@ -107,7 +104,6 @@ _AT_ONCE: Final = 500
 class BadDeviceFileError(FleetlaneError):
     """A file of devices cannot be imported. Nothing of it was registered."""
 
-    reason = "bad_device_file"
     path: Path
     problem: str
     sentence = "{path}: {problem}; nothing was registered"
@@ -143,11 +139,8 @@ class DeviceImport:
     def problems(self, on_line: Callable[[int], None]) -> Iterator[str]:
         """Check the whole file, and say what is wrong with which line; the header's number is 1.
 
-        ``on_line`` is called with the number of the last line checked.
-
-        Raises:
-            BadDeviceFileError: The file cannot be read, or its columns are wrong.
-            RegistryUnavailableError: DynamoDB does not answer.
+        ``on_line`` is called with the number of the last line checked. Raises
+        ``BadDeviceFileError`` where the file cannot be read, or its columns are wrong.
         """
         seen: dict[str, int] = {}
         for chunk in batched(self._lines(), _AT_ONCE, strict=False):

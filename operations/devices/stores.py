@@ -2,13 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import and_
 from typing import Any, Final
 
-from boto3.dynamodb.conditions import Attr
-
-from clients.aws import Table
 from clients.devices.overrides import OverridesStore
 from clients.devices.registry import (
     KEYS_MAX,
@@ -32,35 +27,34 @@ _TRIES_MAX: Final = 5
 class KeyChangeError(FleetlaneError):
     """A device's keys cannot be changed like that. Nothing was changed."""
 
-    reason = "key_change"
     device_id: str
     problem: str
     sentence = "device {device_id} {problem}"
 
 
-class DeviceAdministration:
-    """The same table as the registry's. All may raise ``RegistryUnavailableError``."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
+class DeviceAdministration(DeviceRegistry):
+    """The registry with what operators alone do there."""
 
     def all(
         self, *, status: DeviceStatus | None = None, device_type: str | None = None
     ) -> Iterator[RegisteredDevice]:
-        """Give all devices, in no order; reads the whole table.
-
-        Raises:
-            BadDeviceError: An item is not a device: something else wrote it.
-        """
-        wanted = {"status": None if status is None else status.value, "device_type": device_type}
-        conditions = [Attr(name).eq(value) for name, value in wanted.items() if value is not None]
-        request: Any = {"FilterExpression": reduce(and_, conditions)} if conditions else {}
-        yield from map(device_from_item, self._scanned(**request))
+        """Give all devices, in no order, out of the whole table; raises ``BadDeviceError``."""
+        given = {"status": None if status is None else status.value, "device_type": device_type}
+        wanted = {name: value for name, value in given.items() if value is not None}
+        request = {
+            "FilterExpression": " AND ".join(f"#{name} = :{name}" for name in wanted),
+            "ExpressionAttributeNames": {f"#{name}": name for name in wanted},
+            "ExpressionAttributeValues": {f":{name}": value for name, value in wanted.items()},
+        }
+        yield from map(device_from_item, self._scanned(**request if wanted else {}))
 
     def ids(self, beginning: str) -> Iterator[str]:
         """Give all ids that begin so, in no order; reads the whole table."""
-        chosen = Attr("device_id").begins_with(beginning)
-        items = self._scanned(FilterExpression=chosen, ProjectionExpression="device_id")
+        items = self._scanned(
+            FilterExpression="begins_with(device_id, :beginning)",
+            ExpressionAttributeValues={":beginning": beginning},
+            ProjectionExpression="device_id",
+        )
         yield from (item["device_id"] for item in items)
 
     def _scanned(self, **request: Any) -> Iterator[Any]:
@@ -97,19 +91,13 @@ class DeviceAdministration:
     ) -> RegisteredDevice:
         """Replace the keys that were read; where others changed them meanwhile, try again."""
         for _ in range(_TRIES_MAX):
-            item = self._item(device_id)
-            if item is None:
+            present = self.find(device_id)
+            if present is None:
                 raise UnknownDeviceError(device_id)
-            present = device_from_item(item)
             wanted = change(present)
             if self._keys_written(present, wanted):
                 return wanted
         raise KeyChangeError(device_id, f"was changed by others, {_TRIES_MAX} times")
-
-    def _item(self, device_id: str) -> dict[str, Any] | None:
-        with reaching_dynamodb():
-            answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
-        return answer.get("Item")
 
     def _keys_written(self, present: RegisteredDevice, wanted: RegisteredDevice) -> bool:
         with reaching_dynamodb():
@@ -158,26 +146,23 @@ OVERRIDE_LASTS_MS: Final = DAY_MS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceStores:
-    """The registry of a platform, what operators do with it, and its overrides.
+    """The registry of a platform, its sightings and its overrides.
 
     A restriction or release that was interrupted can be repeated.
     """
 
-    registry: DeviceRegistry
-    administration: DeviceAdministration
+    registry: DeviceAdministration
     sightings: DeviceSightings
     overrides: OverridesStore
 
     def named(self, given: str) -> str:
         """The id of the registered device that is given, or that alone begins so; else ``given``.
 
-        Raises:
-            BadNameError: It can be no device's id.
-            AmbiguousIdError: Several begin so.
+        Raises ``BadNameError`` where it can be no id, ``AmbiguousIdError`` where several begin so.
         """
         if self.registry.find(checked_device_id(given)) is not None:
             return given
-        return the_id(given, self.administration.ids(given)) or given
+        return the_id(given, self.registry.ids(given)) or given
 
     def restrict(self, device_ids: Sequence[str], restriction: Restriction, *, now_ms: int) -> None:
         """Restrict devices permanently, from when functions next read the overrides.

@@ -7,7 +7,7 @@ from typing import Final
 
 from fleetlane.events.times import HOUR_MS
 from operations.fleet.fleet import IN_WINDOW, Fleet
-from operations.fleet.questions import Question, Table, cell, numbers, share
+from operations.fleet.questions import Question, Table, cell, cells, numbers, share
 from operations.fleet.wording import duration, moment_short, size
 
 COVERAGE_DAYS: Final = (1, 2, 7)
@@ -117,9 +117,7 @@ _SEEN_KEYS: Final = """
     $asked_at_ms - last_ms as silent_ms
 """
 _SEEN_COLUMNS: Final = {
-    "device": cell("device_id"),
-    "type": cell("device_type"),
-    "status": cell("status"),
+    **cells(device_id="device", device_type="type", status="status"),
     "last message (UTC)": cell("last_ms", moment_short),
     "silent for": lambda row: (
         "never reported" if row["last_ms"] is None else duration(row["silent_ms"])

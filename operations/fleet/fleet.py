@@ -71,7 +71,7 @@ class Fleet:
             self._connection.execute(
                 f"create view {name} as select {columns} from all_of_{name} where {_OF_FLEET}"
             )
-        devices = [one for one in registered if not canary.is_canary(one.device_id)]
+        devices = [one for one in registered if one.device_id not in canary.OWN_DEVICES]
         lists = (f"unnest(${name}::{kind}[]) as {name}" for name, kind in _REGISTERED.items())
         self._connection.execute(
             f"create table registered as select {', '.join(lists)}",
@@ -129,8 +129,7 @@ class Fleet:
 def rows_of(lake: Lake, table: LakeTable, *, since: date | None, where: str | None = None) -> Rows:
     """A table's rows, at least those of the days from ``since`` on ``where`` a condition holds.
 
-    Raises:
-        LakeMissingError, RowsDeletedBesideError: It cannot be read.
+    Raises ``LakeMissingError`` or ``RowsDeletedBesideError``, as ``planned_table``.
     """
     if isinstance(lake, LaptopLake):
         return lake.rows(table, since=since)

@@ -62,9 +62,13 @@ def cell(key: str, text: Callable[[Any], str] = str) -> Cell:
     return ValueCell(key, text)
 
 
+def cells(text: Callable[[Any], str] = str, /, **headings: str) -> dict[str, Cell]:
+    """Columns that are shown alike: their headings, by the keys of their values."""
+    return {heading: cell(key, text) for key, heading in headings.items()}
+
+
 def numbers(**headings: str) -> dict[str, Cell]:
-    """Columns of numbers, by the keys of their values."""
-    return {heading: cell(key, number) for key, heading in headings.items()}
+    return cells(number, **headings)
 
 
 def share(part: str, whole: str) -> Cell:

@@ -18,16 +18,13 @@ _PARQUET: Final = ds.ParquetFileFormat()
 
 
 def day_since(since: date) -> str:
-    """The condition for the days from ``since`` on."""
     return f"day >= '{since.isoformat()}'"
 
 
 def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> ds.FileSystemDataset:
     """Plan a table's files that may hold rows ``where`` a condition of pyiceberg's holds.
 
-    Raises:
-        LakeMissingError: It is missing.
-        RowsDeletedBesideError: It has delete files.
+    Raises ``LakeMissingError``, or ``RowsDeletedBesideError`` where it has delete files.
     """
     name = f"{catalog.properties.get('database', NAMESPACE)}.{table.name}"
     try:

@@ -7,7 +7,7 @@ from typing import Final
 
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from operations.fleet.fleet import IN_WINDOW
-from operations.fleet.questions import Question, Row, cell, numbers, share
+from operations.fleet.questions import Question, Row, cell, cells, numbers, share
 from operations.fleet.wording import duration, limit, micros, percent, ratio, size, span
 
 LATE_OVER_MS: Final = HOUR_MS
@@ -35,9 +35,7 @@ LATE: Final = Question(
         order by share desc, median_lag_ms desc, device_id
     """,
     columns={
-        "device": cell("device_id"),
-        "type": cell("device_type"),
-        "through": cell("gateway_id"),
+        **cells(device_id="device", device_type="type", gateway_id="through"),
         **numbers(messages="messages", late="late"),
         "share": share("late", "messages"),
         "p50 lag": cell("median_lag_ms", duration),
@@ -137,11 +135,7 @@ SIZES: Final = Question(
     """,
     columns={
         **numbers(count="messages"),
-        "p50": cell("p50", size),
-        "p95": cell("p95", size),
-        "p99": cell("p99", size),
-        "largest": cell("max", size),
-        "total": cell("total", size),
+        **cells(size, p50="p50", p95="p95", p99="p99", max="largest", total="total"),
     },
 )
 """Of bodies as sent. A quantile is the least value that its share does not exceed."""
@@ -165,8 +159,7 @@ COMPRESSION: Final = Question(
     columns={
         "stream": cell("stream"),
         **numbers(messages="messages"),
-        "sent": cell("body_bytes", size),
-        "decompressed": cell("inflated_bytes", size),
+        **cells(size, body_bytes="sent", inflated_bytes="decompressed"),
         "ratio": cell("ratio", ratio),
     },
     empty="No messages came in the last {days} days.",
@@ -236,10 +229,7 @@ PARSERS: Final = Question(
     columns={
         "parser": cell("parser"),
         **numbers(attempts="attempts"),
-        "p50": cell("p50_us", micros),
-        "p95": cell("p95_us", micros),
-        "p99": cell("p99_us", micros),
-        "longest": cell("max_us", micros),
+        **cells(micros, p50_us="p50", p95_us="p95", p99_us="p99", max_us="longest"),
     },
     empty="No message was parsed in the last {days} days.",
 )

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
-import boto3
 import orjson
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.aws import AwsSettings, S3Client
-from clients.flows.owner_flows import OwnerFlows
+from clients.aws import AwsSettings, S3Client, aws_client
 from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowsNotPublishedError, FlowStore, FlowsUnreadableError
+from clients.flows.store import FlowsNotPublishedError, FlowStore, FlowsUnreadableError, OwnerFlows
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
 from fleetlane.events.flows.files import PublishedFlows, WantedVersion
@@ -25,7 +22,6 @@ _ANSWER_TIMEOUT_S: Final = 120
 class ActivationRefusedError(FleetlaneError):
     """The function did not put flows into force; those before stay."""
 
-    reason = "activation_refused"
     owners: str
     kind: str
     problem: str
@@ -41,16 +37,17 @@ class ActivationCall:
     def __call__(self, owners: Sequence[str]) -> str:
         """Have put into force what these owners want; give the version of all flows then.
 
-        Raises:
-            ActivationRefusedError: The function refuses it, or cannot be called.
+        Raises ``ActivationRefusedError``, also where the function cannot be called.
         """
+        from botocore.config import Config  # noqa: PLC0415 - as in clients.aws
+
         event, named = orjson.dumps({"owners": owners}), ", ".join(owners)
         # It waits as long as the function may take, and asks once.
         config = Config(read_timeout=_ANSWER_TIMEOUT_S, retries={"total_max_attempts": 1})
         if self._aws.endpoint_url is not None:  # on this machine, past any proxy
             config = config.merge(Config(proxies={}))
         try:
-            client: Any = boto3.client("lambda", config=config, **self._aws.for_boto3())
+            client = aws_client("lambda", self._aws, config=config)
             answer = client.invoke(FunctionName=self._function, Payload=event)
         except (BotoCoreError, ClientError) as problem:
             raise ActivationRefusedError(named, self._function, str(problem)) from problem
@@ -64,7 +61,6 @@ class ActivationCall:
 class NotDeployedError(FleetlaneError):
     """A flow's parser is in none of its owner's artifacts."""
 
-    reason = "not_deployed"
     owner: str
     use: str
     sentence = (
@@ -76,7 +72,6 @@ class NotDeployedError(FleetlaneError):
 class StreamTakenError(FleetlaneError):
     """A stream belongs to another owner by now."""
 
-    reason = "stream_taken"
     stream: str
     owner: str
     wanted_by: str
@@ -86,7 +81,6 @@ class StreamTakenError(FleetlaneError):
 class NoSuchFlowError(FleetlaneError):
     """No flow in force is for this stream: what is replayed would only be parked again."""
 
-    reason = "no_such_flow"
     stream: str
     streams: tuple[str, ...]
 
@@ -98,7 +92,6 @@ class NoSuchFlowError(FleetlaneError):
 class NothingBeforeError(FleetlaneError):
     """There is no version to go back to."""
 
-    reason = "nothing_before"
     sentence = (
         "no version was in force before this one, but for those that were rolled back:"
         " `fleetlane flow list` names all, `flow publish --version` takes any"
@@ -163,9 +156,7 @@ class FlowPublisher:
     def publish_owners(self, flows: Iterable[Flow]) -> str:
         """Put flows into force in place of all that their owners had; others' stay.
 
-        Raises:
-            StreamTakenError: A stream is another owner's.
-            FleetlaneError: As ``publish``.
+        Raises ``StreamTakenError`` where a stream is another owner's; else as ``publish``.
         """
         wanted, current = list(flows), self.current()
         owners = {flow.owner for flow in wanted}
@@ -183,11 +174,8 @@ class FlowPublisher:
     def roll_back(self, owner: str | None = None) -> tuple[str, int]:
         """Put the version before into force, of one owner or of all; the next time the one before.
 
-        Returns the version of all flows, and how many versions back of the newest that is.
-
-        Raises:
-            NothingBeforeError: There is none.
-            FleetlaneError: It is refused by now; what is in force stays.
+        Returns the version of all flows, and how many versions back of the newest that is. Raises
+        ``NothingBeforeError``; where it is refused by now, what is in force stays.
         """
         current = self.flows.current()
         before = current.before if owner is None else current.owners.get(owner, ())[1:]
@@ -201,7 +189,6 @@ class FlowPublisher:
         raise NothingBeforeError
 
     def published(self, version: str, owner: str | None) -> PublishedFlows:
-        """Read a version, of one owner's flows or of all."""
         if owner is None:
             return self.flows.published(version)
         return self.owned.of(owner).published(version)

@@ -15,10 +15,7 @@ def team_policy(owner: str, stage: StageResources) -> Mapping[str, Any]:
     """What an owner's publications need, as a policy document. Nothing in it deletes.
 
     It may call the activation of flows, which takes no version from its caller: each owner's wish
-    lies in its own place.
-
-    Raises:
-        BadNameError: The owner is no name like ``acme-sensors``, and can have no place for parsers.
+    lies in its own place. Raises ``BadNameError`` for an owner that is no name.
     """
     name = checked_name(owner, kind="owner")
     bucket = f"arn:aws:s3:::{stage.flows_bucket}"

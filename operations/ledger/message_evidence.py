@@ -86,7 +86,6 @@ class MessageEvidence:
         )
 
     def events_there(self, attempt: Parsed) -> int:
-        """How many there are."""
         return len(self.event_ids.get(attempt.revision, ()))
 
     @property

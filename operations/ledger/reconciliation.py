@@ -110,7 +110,6 @@ class Ledger:
 
     @property
     def is_balanced(self) -> bool:
-        """Whether nothing is lost and nothing invented."""
         return self.lost == 0 and self.invented == 0
 
     def line(self) -> str:

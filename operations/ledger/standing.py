@@ -9,7 +9,7 @@ from pyiceberg.catalog import Catalog
 
 from fleetlane.events.lake import tables
 from fleetlane.events.times import HOUR_MS, day_of
-from operations.fleet.questions import Row, Table, cell, numbers
+from operations.fleet.questions import Row, Table, cell, cells, numbers
 from operations.fleet.tables import day_since, planned_table
 from operations.fleet.wording import moment_short
 
@@ -66,8 +66,7 @@ _HOURS: Final = Table(
     keys=_HOUR_KEYS,
     columns={
         "hour (UTC)": cell("hour_ms", moment_short),
-        "stream": cell("stream"),
-        "lane": cell("lane"),
+        **cells(stream="stream", lane="lane"),
         **numbers(**{name: name.replace("_", " ") for name in _COUNTED}),
         "settled": lambda row: "yes" if row["is_settled"] else "no",
     },
@@ -81,7 +80,7 @@ _MISSING: Final = Table(
     columns={
         "id": cell("id"),
         "hour (UTC)": cell("hour_ms", moment_short),
-        **{name: cell(name) for name in ("stream", "lane", "problem")},
+        **cells(stream="stream", lane="lane", problem="problem"),
     },
     text_columns=5,
     empty="No message is missing.",

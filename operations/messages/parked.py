@@ -82,10 +82,8 @@ class ParkedFilter:
 def newest_parked(records: Iterable[Record], wanted: ParkedFilter) -> list[ParkedMessage]:
     """The latest parked record of each wanted message, the oldest first.
 
-    A message that was parked again for another reason is matched by the newer one alone.
-
-    Raises:
-        AmbiguousIdError: Several parked messages have ids that begin like one that is wanted.
+    A message that was parked again for another reason is matched by the newer one alone. Raises
+    ``AmbiguousIdError`` where several ids begin like one that is wanted.
     """
     newest: dict[str, ParkedMessage] = {}
     for record in records:

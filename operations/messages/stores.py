@@ -6,8 +6,10 @@ from collections.abc import Callable, Container, Generator, Iterable, Iterator, 
 from contextlib import closing
 from copy import replace
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Protocol
 
+from clients.aws import AwsSettings, S3Client, s3_client
 from clients.kafka.producer import KafkaProducer
 from clients.kafka.reader import KafkaReader
 from clients.s3.payload_bucket import PayloadBucket, parked_key
@@ -16,6 +18,7 @@ from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference, 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import BUFFER_BYTES_MAX, Lane
+from fleetlane.events.stage_resources import StageResources
 from fleetlane.events.topic_patterns import raw_pattern
 from fleetlane.events.topics import PARKED
 from operations.messages.parked import message_in
@@ -27,7 +30,6 @@ _RECORDS_AT_ONCE: Final = 500
 class NoSuchTopicError(FleetlaneError):
     """There is no topic of this name now."""
 
-    reason = "no_such_topic"
     topic: str
     topics: tuple[str, ...]
 
@@ -45,9 +47,7 @@ def tail(
 ) -> Generator[Record]:
     """Give a topic's records as they are written; ends after ``silence_s_max`` without one.
 
-    Raises:
-        NoSuchTopicError: There is no such topic.
-        KafkaUnreadableError: Kafka does not answer.
+    Raises ``NoSuchTopicError`` or ``KafkaUnreadableError``.
     """
     reader = KafkaReader(
         bootstrap_servers, topics=[topic], is_from_end=not from_beginning, security=security
@@ -79,17 +79,22 @@ _REFERENCE_HEADERS: Final = frozenset({ce.DATA_REF, ce.DATA_SHA256})
 
 
 class StoredPayloads:
-    """Both buckets: what landed expires, what is parked does not."""
+    """Both buckets: what landed expires, what is parked does not.
 
-    def __init__(self, *, landed: PayloadBucket, parked: PayloadBucket) -> None:
+    They are opened where they are asked: most bodies are in their records.
+    """
+
+    def __init__(
+        self, *, landed: Callable[[], PayloadBucket], parked: Callable[[], PayloadBucket]
+    ) -> None:
         self._landed, self._parked = landed, parked
 
     def located(self, reference: PayloadReference) -> PayloadReference | None:
         """A reference that the jobs can follow now; ``None`` where the payload is gone."""
         kept = replace(reference, key=parked_key(reference.key))
-        if kept != reference and self._landed.has(reference.key):
+        if kept != reference and self._landed().has(reference.key):
             return reference
-        return kept if self._parked.has(kept.key) else None
+        return kept if self._parked().has(kept.key) else None
 
     def body_of(self, message: Message) -> bytes:
         """The bytes that the device sent; raises the errors of ``PayloadBucket.get``."""
@@ -97,8 +102,8 @@ class StoredPayloads:
         if reference is None:
             return message.body or b""
         found = self.located(reference) or reference
-        bucket = self._parked if found.key == parked_key(found.key) else self._landed
-        return bucket.get(found, body_bytes=message.body_bytes, bytes_max=BUFFER_BYTES_MAX)
+        opened = self._parked if found.key == parked_key(found.key) else self._landed
+        return opened().get(found, body_bytes=message.body_bytes, bytes_max=BUFFER_BYTES_MAX)
 
     def self_contained(self, record: Record) -> Record:
         """A stored record with its body by value, fetched if need be: a file needs no bucket."""
@@ -145,8 +150,7 @@ class StoredRecords:
     def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:
         """Give records in the order of each partition; what is written meanwhile is left out.
 
-        Raises:
-            KafkaUnreadableError: Kafka does not answer.
+        Raises ``KafkaUnreadableError``.
         """
         reader = KafkaReader(
             self._bootstrap_servers, pattern=pattern, since_ms=since_ms, security=self._security
@@ -158,18 +162,36 @@ class StoredRecords:
                 yield record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class MessageStores:
-    """The Kafka, and the payloads, of one platform or stage."""
+    """The Kafka, and the payloads, of one platform or stage; S3 is opened where it is asked for."""
 
-    bootstrap_servers: str
-    security: KafkaSecurity
-    landed_bodies: PayloadBucket
-    parked_bodies: PayloadBucket
+    resources: StageResources
+    aws: AwsSettings
+
+    @cached_property
+    def _s3(self) -> S3Client:
+        return s3_client(self.aws)
+
+    @property
+    def landed_bodies(self) -> PayloadBucket:
+        return PayloadBucket(self._s3, self.resources.payload_bucket)
+
+    @property
+    def parked_bodies(self) -> PayloadBucket:
+        return PayloadBucket(self._s3, self.resources.parked_bucket)
 
     @property
     def payloads(self) -> StoredPayloads:
-        return StoredPayloads(landed=self.landed_bodies, parked=self.parked_bodies)
+        return StoredPayloads(landed=lambda: self.landed_bodies, parked=lambda: self.parked_bodies)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        return self.resources.kafka_bootstrap_servers
+
+    @property
+    def security(self) -> KafkaSecurity:
+        return self.resources.kafka_security
 
     def records(self, on_read: Callable[[int], None]) -> StoredRecords:
         """All records in Kafka; ``on_read`` receives how many were read so far."""

@@ -23,21 +23,20 @@ from fleetlane.events.metadata import (
     received_from,
 )
 from fleetlane.events.names import CANDIDATES_MAX, AmbiguousIdError, is_raw_id
-from fleetlane.events.topic_patterns import raw_pattern
+from fleetlane.events.topic_patterns import canonical_pattern, raw_pattern
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
 from operations.messages.parked import ParkedMessage, message_in, parked_message
 from operations.messages.stores import RecordStore
 
-_CANONICAL: Final = r"canonical\..+"
-TRACED_TOPICS: Final = "|".join(
-    (raw_pattern(*Lane), _CANONICAL, *map(re.escape, (FLEET_RECEIVED, FLEET_PARSED, PARKED)))
+_BUT_EVENTS: Final = "|".join(
+    (raw_pattern(*Lane), *map(re.escape, (FLEET_RECEIVED, FLEET_PARSED, PARKED)))
 )
+TRACED_TOPICS: Final = f"{_BUT_EVENTS}|{canonical_pattern()}"
 
 
 class NoTraceError(FleetlaneError):
     """No record that was read belongs to this message or event."""
 
-    reason = "no_trace"
     wanted_id: str
     sentence = (
         "no message or event {wanted_id!r} is in the topics that were read: its"
@@ -93,9 +92,22 @@ class MessageTrace:
         best = self.best
         if best is None or best.outcome is Outcome.DIVERTED:
             return False
-        if best.outcome is Outcome.PARKED:
-            return bool(self.parked)
-        return sum(one.event.revision == best.revision for one in self.events) >= best.events
+        return bool(self.parked) if best.outcome is Outcome.PARKED else self._has_events_of(best)
+
+    @property
+    def has_all_events(self) -> bool:
+        """Whether something became of it, and all events that attempts gave are found."""
+        return bool(self.attempts) and all(map(self._has_events_of, self.attempts))
+
+    def _has_events_of(self, attempt: Parsed) -> bool:
+        of_attempt = (one.event.revision == attempt.revision for one in self.events)
+        return sum(of_attempt) >= attempt.events
+
+    @property
+    def streams(self) -> set[str]:
+        """The streams it was sent to: one, unless its id was seen twice."""
+        named = {one.stream for one in self.received} | {one.stream for one in self.attempts}
+        return named if self.message is None else named | {self.message.stream}
 
     @property
     def is_empty(self) -> bool:
@@ -103,7 +115,10 @@ class MessageTrace:
 
 
 def message_trace(store: RecordStore, wanted_id: str, *, since_ms: int | None) -> MessageTrace:
-    """Read all topics for a raw id, the id of a canonical event, or the beginning of either.
+    """Look for a raw id, the id of a canonical event, or the beginning of either.
+
+    Events lie in the canonical topic of their message's stream; those of other streams, which may
+    hold far more, are read only where events are missing: a flow may redirect some.
 
     Raises:
         AmbiguousIdError: Several messages have ids that begin so.
@@ -112,7 +127,13 @@ def message_trace(store: RecordStore, wanted_id: str, *, since_ms: int | None) -
     """
     raw_id = wanted_id if is_raw_id(wanted_id) else _raw_id_of(store, wanted_id, since_ms)
     trace = MessageTrace(raw_id=raw_id)
-    _take_all(store.matching(TRACED_TOPICS, since_ms=since_ms), trace)
+    _take_all(store.matching(_BUT_EVENTS, since_ms=since_ms), trace)
+    own = "|".join(map(canonical_pattern, sorted(trace.streams)))
+    if own:
+        _take_all(store.matching(own, since_ms=since_ms), trace)
+    if not trace.has_all_events:
+        others = f"(?!(?:{own})$){canonical_pattern()}"
+        _take_all(store.matching(others, since_ms=since_ms), trace)
     if trace.is_empty:
         raise NoTraceError(wanted_id)
     return trace

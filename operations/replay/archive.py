@@ -88,9 +88,7 @@ class ArchivedPayloads:
     def brought_back(self, plan: ReplayPlan, *, payload_bucket: str) -> ReplayPlan:
         """Copy what only the archive has to where jobs read it: its time to live begins anew.
 
-        Raises:
-            PayloadMissingError: It is gone from the archive too, since the plan was made.
-            PayloadUnavailableError: S3 does not answer.
+        Raises ``PayloadMissingError`` where one is gone by now, or ``PayloadUnavailableError``.
         """
 
         def back(planned: NextAttempt) -> NextAttempt:

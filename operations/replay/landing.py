@@ -23,7 +23,6 @@ _TRIES_MAX: Final = 10
 class TooManyMessagesError(FleetlaneError):
     """More messages match than is allowed. Nothing was done with any."""
 
-    reason = "too_many_messages"
     messages: int
     messages_max: int
     sentence = (
@@ -95,10 +94,8 @@ def replay(
     """Land the planned messages in the bulk lane, and return how many they were.
 
     They are fewer than planned if records have expired meanwhile. Doing it again is safe: the ids
-    of messages and events are the same. ``on_landed`` is called with how many landed so far.
-
-    Raises:
-        NotDurableError: Kafka did not confirm one; those before it have landed.
+    of messages and events are the same. ``on_landed`` is called with how many landed so far: those
+    have where ``NotDurableError`` is raised.
     """
     if not plan.attempts:
         return 0

@@ -1,6 +1,7 @@
 """Looking through the registry and changing keys, over moto's DynamoDB."""
 
 from collections.abc import Iterator
+from copy import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from clients.devices.registry import (
     BadDeviceError,
     DeviceRegistry,
+    DeviceStatus,
     RegisteredDevice,
     UnknownDeviceError,
 )
@@ -43,6 +45,20 @@ def test_more_devices_than_one_answer_holds_are_all_given(
     found = {device.device_id for device in administration.all()}
 
     assert found == {device.device_id for device in fleet}
+
+
+def test_devices_are_found_by_type_and_status_and_by_an_ids_beginning(
+    administration: DeviceAdministration, table: "Table"
+) -> None:
+    gone = replace(_device("d-2"), status=DeviceStatus.REVOKED)
+    pump = replace(_device("pump-1"), device_type="pump")
+    DeviceRegistry(table).register_all([gone, pump])
+
+    revoked = [one.device_id for one in administration.all(status=DeviceStatus.REVOKED)]
+    both = list(administration.all(status=DeviceStatus.REVOKED, device_type="pump"))
+    named = sorted(administration.ids("d-"))
+
+    assert (revoked, both, named) == (["d-2"], [], ["d-1", "d-2"])
 
 
 def test_keys_are_changed_alone(administration: DeviceAdministration, table: "Table") -> None:

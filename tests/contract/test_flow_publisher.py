@@ -1,17 +1,13 @@
 """Publishing beside other teams, and rolling back; S3 is moto's."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from copy import replace
 from pathlib import Path
 
 import pytest
 
-from clients.flows.owner_flows import OwnerFlows
-from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowStore
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
-from lambdas.flow_activation.owners import activate_owners
 from lambdas.flow_activation.service import FlowsRefusedError
 from local.flow_activation import publish_new_flows
 from operations.flows.publisher import (
@@ -20,24 +16,14 @@ from operations.flows.publisher import (
     NothingBeforeError,
     StreamTakenError,
 )
-from tests.contract.aws_in_process import buckets
+from tests.flow_publisher import flow_publisher
 from tests.team_artifacts import team_artifact
-from tests.unit.lambdas.fakes import FakeKafka
 
 
 @pytest.fixture
 def publisher() -> Iterator[FlowPublisher]:
-    with buckets("flows") as s3:
-        flows, parsers = FlowStore(s3, "flows"), ParserStore(s3, "flows")
-
-        owned = OwnerFlows(s3, "flows")
-
-        def put_into_force(owners: Sequence[str]) -> str:
-            return activate_owners(
-                owners, store=flows, owned=owned, topics=FakeKafka([]), artifacts=parsers
-            ).version
-
-        yield FlowPublisher(s3, "flows", put_into_force)
+    with flow_publisher() as found:
+        yield found
 
 
 def flow(stream: str, owner: str, use: str = "json") -> Flow:

@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from local.servers.kafka import JavaMissingError, KafkaBroker, KafkaJarsMissingError
+from tests.brokers import running_broker
 
 pytestmark = pytest.mark.kafka
 
@@ -20,10 +21,8 @@ TOPIC = "raw.standard"
 
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    broker = KafkaBroker(tmp_path_factory.mktemp("kafka"), jars=JARS, heap_mb=256)
-    broker.start()
-    yield broker
-    broker.stop()
+    with running_broker(tmp_path_factory.mktemp("kafka"), heap_mb=256) as broker:
+        yield broker
 
 
 def produce(broker: KafkaBroker, values: list[bytes]) -> None:

@@ -8,9 +8,9 @@ import pytest
 from confluent_kafka import Producer
 
 from clients.kafka.topics import KafkaTopics
-from local.checkout import BROKER_JARS
 from local.servers.kafka import KafkaBroker
 from operations.messages.stores import StoredRecords, latest_records
+from tests.brokers import running_broker
 
 pytestmark = pytest.mark.kafka
 
@@ -20,10 +20,8 @@ type Stored = tuple[str, str, bytes]
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     """One of its own: what is written here would be others' messages to parse."""
-    broker = KafkaBroker(tmp_path_factory.mktemp("kafka"), jars=BROKER_JARS, heap_mb=256)
-    broker.start()
-    yield broker
-    broker.stop()
+    with running_broker(tmp_path_factory.mktemp("kafka"), heap_mb=256) as broker:
+        yield broker
 
 
 def store(broker: KafkaBroker, messages: list[Stored]) -> None:

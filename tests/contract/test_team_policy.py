@@ -13,9 +13,8 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.core.authorization import enable_iam_authentication
 
-from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ArtifactUnavailableError, ParserStore
-from clients.flows.store import FlowStore, FlowsUnavailableError
+from clients.flows.store import FlowStore, FlowsUnavailableError, OwnerFlows
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import WantedVersion
 from fleetlane.events.flows.flow import Flow

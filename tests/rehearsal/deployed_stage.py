@@ -9,9 +9,8 @@ from urllib.parse import urlsplit
 
 import boto3
 
-from clients.flows.owner_flows import OwnerFlows
 from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowStore
+from clients.flows.store import FlowStore, OwnerFlows
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.topics import platform_topics
 from lambdas.flow_activation.owners import activate_owners

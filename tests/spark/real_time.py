@@ -26,7 +26,6 @@ from fleetlane.events.lanes import Lane, LaneTrigger
 from fleetlane.events.names import random_raw_id
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import FLEET_HEARTBEATS, raw_key
-from local.checkout import BROKER_JARS
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from local.spark.jobs import JobSettings
@@ -48,14 +47,6 @@ OUTPUTS: Final = (CANONICAL, "fleet.parsed", "parked", "raw.slow", "raw.bulk.lar
 ODD_SHARE: Final = 0.2
 STEP, BEGIN = 40, 1_000_000
 """Those sent by steps; a job reads also what tests before sent."""
-
-
-def own_broker(folder: Path) -> Iterator[KafkaBroker]:
-    """To be yielded from by a fixture: other tests' topics would take the lane's task slots."""
-    broker = KafkaBroker(folder, jars=BROKER_JARS)
-    broker.start()
-    yield broker
-    broker.stop()
 
 
 def prepared(folder: Path, broker: KafkaBroker, aws: LocalAws) -> JobSettings:

@@ -68,7 +68,7 @@ class Archive:
     @property
     def bodies(self) -> ArchivedBodies:
         waiting, archived = (PayloadBucket(self.s3, bucket) for bucket in (WAITING, ARCHIVED))
-        return ArchivedBodies(waiting, archived, ARCHIVED)
+        return ArchivedBodies(waiting=waiting, archived=archived, archived_bucket=ARCHIVED)
 
     def write(self, checkpoint: str, number: int, *records: RawRecord) -> None:
         """A batch as the query gives it; each time by a process of its own."""

@@ -16,6 +16,7 @@ from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from local.servers.processes import ServerProcess
 from local.spark.jobs import JobSettings
+from tests.brokers import running_broker
 from tests.spark.killed_jobs import running_job
 from tests.spark.real_time import (
     BEGIN,
@@ -23,7 +24,6 @@ from tests.spark.real_time import (
     fast_lane,
     odd_and_plain,
     open_pulses,
-    own_broker,
     prepared,
     wait_until,
 )
@@ -42,7 +42,9 @@ REAL_TIME, BATCHES = LaneTrigger.REAL_TIME, LaneTrigger.MICRO_BATCHES
 
 @pytest.fixture(scope="module")
 def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    yield from own_broker(tmp_path_factory.mktemp("kafka"))
+    """One of its own: other tests' topics would take the lane's task slots."""
+    with running_broker(tmp_path_factory.mktemp("kafka")) as broker:
+        yield broker
 
 
 @pytest.fixture

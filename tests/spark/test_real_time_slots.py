@@ -13,8 +13,9 @@ from fleetlane.events.lanes import LaneTrigger
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from local.spark.jobs import JobSettings
+from tests.brokers import running_broker
 from tests.spark.killed_jobs import running_job
-from tests.spark.real_time import Pulses, fast_lane, open_pulses, own_broker, prepared, wait_until
+from tests.spark.real_time import Pulses, fast_lane, open_pulses, prepared, wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
 
@@ -24,7 +25,9 @@ NEW_TOPIC: Final = "raw.fast.stream.later"
 
 @pytest.fixture(scope="module")
 def kafka_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
-    yield from own_broker(tmp_path_factory.mktemp("kafka"))
+    """One of its own: other tests' topics would take the lane's task slots."""
+    with running_broker(tmp_path_factory.mktemp("kafka")) as broker:
+        yield broker
 
 
 @pytest.fixture

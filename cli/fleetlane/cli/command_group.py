@@ -26,7 +26,6 @@ _PLATFORM: Final = frozenset({"clients", "glue_jobs", "infra", "lambdas", "local
 class PlatformNotInstalledError(FleetlaneError):
     """The command was installed by itself, without the platform."""
 
-    reason = "platform_not_installed"
     sentence = "this command needs the platform: install fleetlane[platform], from a checkout"
 
 
@@ -149,7 +148,10 @@ def group(help_text: str, table: Mapping[str, Verb | typer.Typer]) -> typer.Type
             except ModuleNotFoundError as missing:
                 _check_is_of_platform(missing)
                 refusal = PlatformNotInstalledError()
-            typer.echo(f"error: {_unobeyed(str(refusal))}", err=True)
+            from fleetlane.cli.output.tables import escaped  # noqa: PLC0415 - help needs none
+
+            shown = "\n".join(map(escaped, str(refusal).split("\n")))  # it may quote a device
+            typer.echo(f"error: {shown}", err=True)
             raise typer.Exit(1)
 
     made = _typer(cls=Group, help=help_text, no_args_is_help=True)
@@ -184,14 +186,6 @@ def with_single_options(command: Callable[..., None]) -> Callable[..., None]:
     vars(called)["__signature__"] = inspect.Signature(options)
     called.__annotations__ = {one.name: one.annotation for one in options}
     return called
-
-
-def _unobeyed(sentence: str) -> str:
-    """A sentence may quote a device: a terminal must obey nothing in it but line breaks."""
-    shown = (
-        one if one.isprintable() or one in "\n\u202f" else ascii(one)[1:-1] for one in sentence
-    )
-    return "".join(shown)
 
 
 def _check_is_of_platform(missing: ModuleNotFoundError) -> None:

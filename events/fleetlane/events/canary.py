@@ -131,8 +131,3 @@ def messages_between(from_ms: int, to_ms: int) -> Iterator[CanaryMessage]:
     """What is sent for all minutes that began from ``from_ms`` on and before ``to_ms``."""
     for slot_ms in range(slot_at(from_ms + INTERVAL_MS - 1), to_ms, INTERVAL_MS):
         yield from messages_of(slot_ms)
-
-
-def is_canary(device_id: str) -> bool:
-    """Whether a device is none of the fleet."""
-    return device_id in OWN_DEVICES

@@ -83,16 +83,11 @@ class CanonicalEvent(msgspec.Struct, frozen=True, kw_only=True):
     time: str | None = None
 
 
-_decoder = msgspec.json.Decoder(CanonicalEvent)
+canonical_event_from: Final = msgspec.json.Decoder(CanonicalEvent).decode
+"""Reads a canonical record's value; raises ``msgspec.DecodeError`` where it is none.
 
-
-def canonical_event_from(value: bytes) -> CanonicalEvent:
-    """Read a canonical record's value. Attributes it does not know are ignored.
-
-    Raises:
-        msgspec.DecodeError: It is no canonical event.
-    """
-    return _decoder.decode(value)
+Attributes that it does not know are ignored.
+"""
 
 
 def event_data(event: Mapping[str, object]) -> bytes:

@@ -21,7 +21,6 @@ REVISION_MAX: Final = 2**31 - 1
 class BadEnvelopeError(FleetlaneError):
     """A raw record's headers do not make a message. Its bytes are parked as they are."""
 
-    reason = "bad_envelope"
     header: str
     problem: str
     sentence = "header {header}: {problem}"

@@ -30,8 +30,7 @@ def message_from(headers: Iterable[Header], body: bytes | None) -> Message:
     ``ce_time`` is not read: ``ce_arrivalmillis`` says the same, exactly. A null value without a
     reference is an empty body: that is how CloudEvents SDKs write one.
 
-    Raises:
-        BadEnvelopeError: A header is missing, repeated, or its value is not allowed.
+    Raises ``BadEnvelopeError`` where a header is missing, repeated, or its value not allowed.
     """
     known, others = _split(headers)
     read = _Reader(known)

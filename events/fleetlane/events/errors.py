@@ -1,5 +1,6 @@
 """The root of every error of ours, and the closed tables of reasons that other systems read."""
 
+import re
 from enum import StrEnum
 from typing import Any, ClassVar, Self, dataclass_transform, get_origin
 
@@ -8,9 +9,11 @@ from typing import Any, ClassVar, Self, dataclass_transform, get_origin
 class FleetlaneError(Exception):
     """Something that Fleetlane refuses or could not do, with a stable ``reason``.
 
-    ``reason`` is a metric label, a log field and a header value; its text never changes. A subclass
-    declares its fields as a dataclass does, and ``sentence`` as a format of them. Fields become the
-    exception's ``args`` too, so that it survives pickling on its way out of a Spark worker.
+    ``reason`` is a metric label, a log field and a header value; its text never changes. That of
+    ``NotDurableError`` is ``not_durable``, as the class declares no other; one that extends such an
+    error has the same, unless it declares its own. A subclass declares its fields as a dataclass
+    does, and ``sentence`` as a format of them. Fields become the exception's ``args`` too, so that
+    it survives pickling on its way out of a Spark worker.
     """
 
     reason: ClassVar[str] = "fleetlane_error"
@@ -18,6 +21,8 @@ class FleetlaneError(Exception):
     _fields: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
+        if FleetlaneError in cls.__bases__ and "reason" not in vars(cls):
+            cls.reason = re.sub("(?<=.)(?=[A-Z])", "_", cls.__name__.removesuffix("Error")).lower()
         annotations: dict[str, Any] = cls.__annotations__
         own = (name for name, kind in annotations.items() if get_origin(kind) is not ClassVar)
         cls._fields = tuple(dict.fromkeys((*cls._fields, *own)))

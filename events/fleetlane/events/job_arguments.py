@@ -46,7 +46,6 @@ class Sandbox(StrEnum):
 class BadArgumentsError(FleetlaneError):
     """A job was started with an argument missing or not allowed."""
 
-    reason = "bad_arguments"
     job: str
     problem: str
     sentence = "{job}: {problem}"
@@ -65,8 +64,7 @@ class Arguments:
     def from_argv(cls, argv: Sequence[str]) -> Self:
         """Read ``--name value`` pairs. Names that are not ours (Glue adds its own) are ignored.
 
-        Raises:
-            BadArgumentsError: One is missing, or its value is not allowed.
+        Raises ``BadArgumentsError`` where one is missing, or its value is not allowed.
         """
         names = {f"--{field.name}" for field in dataclasses.fields(cls)}
         given = {name[2:]: value for name, value in pairwise(argv) if name in names}

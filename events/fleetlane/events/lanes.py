@@ -69,12 +69,7 @@ class BulkCause(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthLimits:
-    """What one message may become: inflated, and as canonical events. By default the last limits.
-
-    What exceeds those of a quicker lane goes on to the bulk lane; what exceeds the last is parked.
-    A compressed body may inflate to ``inflated_ratio_max`` times its size, and always to as much as
-    a plain one inside a record may have.
-    """
+    """What one message may become: see docs/sandbox.md ("Growth"). By default the last limits."""
 
     inflated_bytes_max: int = PAYLOAD_BYTES_MAX
     inflated_ratio_max: int = 10_000

@@ -104,18 +104,11 @@ IS_THROUGH: Final = frozenset({Outcome.PARSED, Outcome.EMPTY})
 OLDER_PARSER_PREFIX: Final = b'{"instead_of":"'
 """How the rows of messages begin that an older parser parsed."""
 
-_received = msgspec.json.Decoder(Received)
-_parsed = msgspec.json.Decoder(Parsed)
+received_from: Final = msgspec.json.Decoder(Received).decode
+"""Reads a record of ``fleet.received``; raises ``msgspec.DecodeError`` where it is none."""
 
-
-def received_from(value: bytes) -> Received:
-    """Read a record of ``fleet.received``; raises ``msgspec.DecodeError`` where it is none."""
-    return _received.decode(value)
-
-
-def parsed_from(value: bytes) -> Parsed:
-    """Read a record of ``fleet.parsed``; raises ``msgspec.DecodeError`` where it is none."""
-    return _parsed.decode(value)
+parsed_from: Final = msgspec.json.Decoder(Parsed).decode
+"""Reads a record of ``fleet.parsed``; raises ``msgspec.DecodeError`` where it is none."""
 
 
 def parsed_value(parsed: Parsed) -> bytes:
@@ -151,20 +144,7 @@ class AlertKind(StrEnum):
 
 
 class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A record of ``fleet.alerts``. A repeated one has an equal ``id``.
-
-    Over its rate limit, a device sent ``messages`` of ``stream`` and ``inline_bytes`` of bodies in
-    ``window_s``, where ``messages_max`` and ``inline_bytes_max`` are allowed; until
-    ``quarantined_until_ms`` what it sends goes to the bulk lane, and for longer if it goes on.
-
-    An alert about a flow has no ``device_id``, but the flow's ``owner``: in the ``window_s`` from
-    ``from_ms`` on ``devices`` sent to it, where ``devices_min`` are usual; or of its ``messages``
-    that have an outcome ``parked`` are parked, where ``parked_max`` would be usual.
-
-    A missing message is named by its ``raw_id`` and ``sha256``, if that is known, and ``problem``
-    says why; it arrived in the ``window_s`` from ``from_ms`` on. Of accepted messages that did not
-    land only the number is known, as ``messages``.
-    """
+    """A record of ``fleet.alerts``, as docs/fleet.md describes it."""
 
     id: str
     kind: AlertKind

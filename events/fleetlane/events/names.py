@@ -18,7 +18,6 @@ DEVICE_ID: Final = re.compile(DEVICE_ID_PATTERN)
 class BadNameError(FleetlaneError):
     """A stream, device type or device id is outside its pattern."""
 
-    reason = "bad_name"
     kind: str
     value: str
     pattern: str
@@ -34,22 +33,14 @@ def is_device_id(value: str) -> bool:
 
 
 def checked_name(value: str, *, kind: str) -> str:
-    """Return ``value``, which names a ``kind`` ("stream", "device type").
-
-    Raises:
-        BadNameError: It does not match the pattern.
-    """
+    """Return ``value``, which names a ``kind`` ("stream"); raises ``BadNameError``."""
     if not is_name(value):
         raise BadNameError(kind, value, NAME_PATTERN)
     return value
 
 
 def checked_device_id(value: str) -> str:
-    """Return ``value``, a device id.
-
-    Raises:
-        BadNameError: It does not match the pattern.
-    """
+    """Return ``value``, a device id; raises ``BadNameError``."""
     if not is_device_id(value):
         raise BadNameError("device id", value, DEVICE_ID_PATTERN)
     return value
@@ -107,7 +98,6 @@ CANDIDATES_MAX: Final = 10
 class AmbiguousIdError(FleetlaneError):
     """Several ids begin like the one that was given."""
 
-    reason = "ambiguous_id"
     given: str
     ids: tuple[str, ...]
 
@@ -120,8 +110,7 @@ class AmbiguousIdError(FleetlaneError):
 def the_id(given: str, known: Iterable[str]) -> str | None:
     """The known id that is given, or else the only one that begins so; ``None`` where none does.
 
-    Raises:
-        AmbiguousIdError: Several do.
+    Raises ``AmbiguousIdError`` where several do.
     """
     found = set[str]()
     for one in known:

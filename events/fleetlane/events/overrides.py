@@ -31,7 +31,6 @@ class Restriction(StrEnum):
 class BadOverridesError(FleetlaneError):
     """What is to be overridden is not allowed, or what was read are no overrides."""
 
-    reason = "bad_overrides"
     problem: str
     sentence = "overrides: {problem}"
 
@@ -123,11 +122,7 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, devices=kept, version=self.version + 1)
 
     def to_json(self) -> bytes:
-        """Write them.
-
-        Raises:
-            BadOverridesError: They are too large.
-        """
+        """Write them; raises ``BadOverridesError`` where they are too large."""
         written = msgspec.json.encode(self)
         if len(written) > OVERRIDES_BYTES_MAX:
             raise BadOverridesError(_too_large(len(written)))
@@ -135,11 +130,7 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def overrides_from_json(text: bytes) -> Overrides:
-    """Read what ``Overrides.to_json`` wrote.
-
-    Raises:
-        BadOverridesError: Something else wrote it, or it is too large.
-    """
+    """Read what ``Overrides.to_json`` wrote; raises ``BadOverridesError``."""
     if len(text) > OVERRIDES_BYTES_MAX:
         raise BadOverridesError(_too_large(len(text)))
     try:

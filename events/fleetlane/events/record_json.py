@@ -1,11 +1,6 @@
 """A Kafka record as one line of JSON, whole: what ``tail --json`` prints and others read back.
 
-    {"topic": "parked", "partition": 0, "offset": 7, "timestamp_ms": 1762178709123,
-     "key": "1762178709123", "value": "AQI=",
-     "headers": [["ce_id", "1ab…"], ["x", null], ["odd", {"base64": "/w=="}]]}
-
-``value`` is base64, or null; a key or a header is text, null, or base64 where it is not UTF-8.
-Only ``headers`` and ``value`` must be there.
+docs/parsers.md has its form. Only ``headers`` and ``value`` must be there.
 """
 
 import json
@@ -21,7 +16,6 @@ from fleetlane.events.errors import FleetlaneError
 class BadRecordJsonError(FleetlaneError):
     """A line is not a record as ``tail --json`` prints it."""
 
-    reason = "bad_record_json"
     problem: str
     sentence = "is no record as `fleetlane tail --json` prints one: {problem}"
 
@@ -73,8 +67,7 @@ def record_fields(record: Record) -> Mapping[str, object]:
 def record_from_json(line: str | bytes) -> ExportedRecord:
     """Read a line that ``record_json`` wrote. Fields that it does not know are ignored.
 
-    Raises:
-        BadRecordJsonError: It is no such line.
+    Raises ``BadRecordJsonError``.
     """
     try:
         return msgspec.json.decode(line, type=ExportedRecord)

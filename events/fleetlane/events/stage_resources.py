@@ -12,7 +12,6 @@ from fleetlane.events.names import LAKE_DATABASE
 class BadStageResourcesError(FleetlaneError):
     """What was read does not describe a stage; another version of Fleetlane may have written it."""
 
-    reason = "bad_stage_resources"
     problem: str
     sentence = "the stage's resources cannot be read: {problem}; deploy the stage again"
 
@@ -45,11 +44,7 @@ class StageResources(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Read what ``to_json`` wrote.
-
-        Raises:
-            BadStageResourcesError: It is no JSON, or a field is missing or of another type.
-        """
+        """Read what ``to_json`` wrote; raises ``BadStageResourcesError``."""
         try:
             return msgspec.json.decode(text, type=cls)
         except msgspec.DecodeError as problem:

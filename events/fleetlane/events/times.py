@@ -29,15 +29,9 @@ _TWO_DIGITS: Final = tuple(f"{number:02d}" for number in range(60))
 _THREE_DIGITS: Final = tuple(f"{number:03d}" for number in range(1000))
 
 
-@lru_cache(maxsize=1024)
-def _date(day: int) -> str:
-    return (EPOCH + timedelta(days=day)).strftime("%Y-%m-%d").rjust(10, "0")
-
-
 @lru_cache(maxsize=4096)
 def _hour(hour: int) -> str:
-    day, hour_of_day = divmod(hour, 24)
-    return f"{_date(day)}T{hour_of_day:02d}"
+    return (EPOCH + timedelta(hours=hour)).isoformat()[: len("2026-11-03T14")]
 
 
 @lru_cache(maxsize=4096)

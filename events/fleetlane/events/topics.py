@@ -61,7 +61,6 @@ class RawStrategy(StrEnum):
 class UnknownTopicError(FleetlaneError):
     """A topic's name is not one of ours."""
 
-    reason = "unknown_topic"
     topic: str
     sentence = "{topic!r:.120} is not a raw topic"
 
@@ -119,8 +118,7 @@ def raw_topic(
 
     In the bulk lane it is the ``cause``'s, whatever the strategy.
 
-    Raises:
-        BadNameError: The stream or device type that is to be part of the name is not a name.
+    Raises ``BadNameError`` where the stream or device type that is to be part of it is none.
     """
     if cause is not None:
         return str(RawTopic(lane=lane, cause=cause))
@@ -135,11 +133,7 @@ def raw_topic(
 
 
 def parsed_raw_topic(topic: str) -> RawTopic:
-    """Take the name of a raw topic apart.
-
-    Raises:
-        UnknownTopicError: It is not the name of a raw topic.
-    """
+    """Take the name of a raw topic apart; raises ``UnknownTopicError`` where it is none."""
     found = _RAW.fullmatch(topic)
     if found is None:
         raise UnknownTopicError(topic)

@@ -36,7 +36,6 @@ class Flows(Protocol):
     """Where the current flows come from; ``CachedFlows`` is one."""
 
     def current(self) -> PublishedFlows: ...
-
     def fresh(self, *, max_age_s: float) -> PublishedFlows: ...
 
 
@@ -89,8 +88,7 @@ class ChosenParsers:
     def chosen(self, message: Message) -> Choice:
         """Choose the parser for a message, once: another call may see other flows.
 
-        Raises:
-            FlowsUnavailableError: No flows could be read yet.
+        Raises ``FlowsUnavailableError`` where no flows could be read yet.
         """
         if self._is_batch_new:
             self._read_flows()

@@ -29,7 +29,6 @@ class Fetches(Protocol):
     """Where artifacts come from; raises as ``ParserStore`` does."""
 
     def fetch(self, artifact: FlowArtifact, path: Path) -> None: ...
-
     def answers(self, artifact: FlowArtifact) -> bool: ...
 
 

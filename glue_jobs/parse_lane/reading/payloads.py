@@ -23,11 +23,8 @@ class Bucket(Protocol):
     """A bucket of payloads; ``clients.s3.payload_bucket.PayloadBucket`` is one."""
 
     def get(self, reference: PayloadReference, *, body_bytes: int, bytes_max: int) -> bytes: ...
-
     def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference: ...
-
     def copy_to(self, other_bucket: str, key: str, parked_key: str) -> None: ...
-
     def has(self, key: str) -> bool: ...
 
 
@@ -77,12 +74,9 @@ class Payloads:
         return PayloadReference(key=key, sha256=reference.sha256)
 
     def stored(self, body: bytes, *, name: str) -> PayloadReference:
-        """Keep for ever a body that no parked record could hold.
+        """Keep for ever what no parked record could hold; raises ``PayloadUnavailableError``.
 
         By ``name`` and digest: a topic that is made anew has the same positions once more.
-
-        Raises:
-            PayloadUnavailableError: S3 did not confirm it.
         """
         digest = sha256(body).hexdigest()
         key = parked_key(f"{name}/{digest}")

@@ -64,10 +64,8 @@ class SlowPath:
     ) -> Generator[Ready | Failed]:
         """Give each row's message, in order; last those whose bodies S3 did not give.
 
-        A row may come with a choice that was made already: it is not made twice.
-
-        Raises:
-            PayloadUnavailableError: S3 gives nothing at all, and there is no slower lane.
+        A row may come with a choice that was made already: it is not made twice. Raises
+        ``PayloadUnavailableError`` where S3 gives nothing at all, and there is no slower lane.
         """
         chosen = (self._chosen(row, batch.record(row), known) for row, known in rows.items())
         not_given, is_s3_there = list[_NotGiven](), False

@@ -21,6 +21,8 @@ DELIVERY_TIMEOUT_S: Final = 120.0
 
 _QUEUE_KIB_MAX: Final = 64 << 10
 _FULL_POLL_S: Final = 0.05
+_LINGER_MS: Final = 1
+"""So that the events of one message come to the broker in one request, not in one each."""
 
 type _Header = tuple[str, str | bytes | None]
 
@@ -36,6 +38,7 @@ class WorkerSink:
             {
                 **producer_configuration(bootstrap_servers, DELIVERY_TIMEOUT_S),
                 **security_configuration(security),
+                "linger.ms": _LINGER_MS,
                 "request.timeout.ms": 30_000,
                 "message.max.bytes": 2 * REROUTED_BYTES_MAX,
                 "partitioner": "murmur2_random",

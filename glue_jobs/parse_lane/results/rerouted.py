@@ -84,10 +84,8 @@ def parked_record(
 
     What it refers to is copied first to where nothing expires. A message with a large body, or what
     would be too large for its topic, is parked by reference, its value kept in the bucket of parked
-    payloads: brokers keep this topic for ever.
-
-    Raises:
-        PayloadUnavailableError: S3 does not keep its bytes; nothing is parked yet.
+    payloads: brokers keep this topic for ever. Raises ``PayloadUnavailableError`` where S3 does not
+    keep it; nothing is parked yet.
     """
     headers = parked_headers(record.headers, parking)
     if message is not None and message.reference is not None:

@@ -33,8 +33,7 @@ class DeployedFlows:
 def deployed_flows(folder: Path, artifacts: Artifacts) -> DeployedFlows:
     """Make a version of the flow files in ``folder``, with the artifacts of their parsers.
 
-    Raises:
-        BadFlowError: There are none, two collide, one is refused, or its parser was not built.
+    Raises ``BadFlowError``: there are none, two collide, one is refused, or a parser is missing.
     """
     flows = flows_in(folder)
     if not flows:

@@ -2,12 +2,7 @@
 
 A record is written before its request is answered. That outlives kill -9 of the process, which
 leaves at most one torn record, of a request never answered, at the end. It is not synced to the
-disk: a power failure may cost the last ones.
-
-moto's own recorder is not enough. It hooks into moto's server and mocks, which LocalStack bypasses:
-run inside LocalStack 4.14 it recorded nothing, DynamoDB included, and S3 and SQS are not moto's
-there. Besides, it notes reads and refused requests too, and replays over HTTP once the port is
-open, with new random ids and times, and without looking at the answers.
+disk: a power failure may cost the last ones. docs/laptop.md has why it is not moto's recorder.
 """
 
 import base64
@@ -55,8 +50,7 @@ class Journal:
     def records(self) -> Iterator[Record]:
         """All records from the beginning; cuts off a torn one at the end.
 
-        Raises:
-            JournalCorruptError: A whole record has the wrong checksum.
+        Raises ``JournalCorruptError`` where a whole record has the wrong checksum.
         """
         with self._path.open("rb") as source:
             self._end = 0

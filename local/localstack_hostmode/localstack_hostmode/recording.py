@@ -79,9 +79,7 @@ class ReplayError(Exception):
 def replay(journal: Journal, gateway: LocalstackAwsGateway) -> None:
     """Bring the services back to their state at the end of ``journal``.
 
-    Raises:
-        JournalCorruptError: The journal is damaged before its end.
-        ReplayError: A request was refused.
+    Raises ``JournalCorruptError``, or ``ReplayError`` where a request was refused.
     """
     dispatcher, queues = notifications.NotificationDispatcher, notifications.SqsNotifier
     with (

@@ -11,11 +11,8 @@ from fleetlane.parsers.json_domain import kind_of
 class EventsInDocument:
     """A format of one document a message: an object is one event, an array of them one each.
 
-    Attributes:
-        events_at: Where in the document the events are, as names joined by dots:
-            ``"payload.readings"``. Empty: the document itself.
-        shared_fields: Fields of the document's top that are copied into each event, so that it
-            is complete. An event's own field of that name wins; one that is missing is left out.
+    ``events_at`` is where in the document they are, ``shared_fields`` what of its top is copied
+    into each: an event's own field of that name wins.
     """
 
     events_at: str = ""
@@ -30,8 +27,7 @@ class EventsInDocument:
     def events_in(self, document: object) -> Iterator[Mapping[str, object]]:
         """Yield the events of ``document``, whose values are JSON's.
 
-        Raises:
-            MalformedMessage: They are not where the options say, or are no objects.
+        Raises ``MalformedMessage`` where they are not where the options say, or no objects.
         """
         if not self.events_at:
             yield from _events(document, "the document")

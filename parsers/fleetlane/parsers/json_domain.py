@@ -176,11 +176,7 @@ def in_json_domain(
 
 
 def integer_of_64_bits(number: int) -> int:
-    """Return ``number``.
-
-    Raises:
-        MalformedMessage: It is beyond 64 bits, signed or unsigned.
-    """
+    """Return ``number``; raises ``MalformedMessage`` where it has over 64 bits, signed or not."""
     if not INTEGER_MIN <= number <= INTEGER_MAX:
         raise MalformedMessage(
             f"integer {number} is beyond 64 bits: {INTEGER_MIN} to {INTEGER_MAX}"

@@ -7,8 +7,7 @@ from importlib.resources.abc import Traversable
 def package_file(where: str) -> Traversable:
     """Find ``package:path``, a file or folder inside a package: ``"acme_sensors:schemas"``.
 
-    Raises:
-        ValueError: It is not written so, the package is not installed, or nothing is there.
+    Raises ``ValueError`` where the package is not installed, or nothing is there.
     """
     package, _, path = where.partition(":")
     if not package or not path:

@@ -57,7 +57,6 @@ class InstalledParser:
 class UnknownParserError(FleetlaneError):
     """No installed parser, or more than one, is what the flow asks for."""
 
-    reason = "unknown_parser"
     use: str
     matches: tuple[str, ...]
     installed: tuple[str, ...]
@@ -71,7 +70,6 @@ class UnknownParserError(FleetlaneError):
 class ParserOptionError(FleetlaneError):
     """An option in the flow file does not fit the parser."""
 
-    reason = "parser_option"
     parser: str
     problem: str
     sentence = "parser {parser!r}: {problem}"
@@ -80,7 +78,6 @@ class ParserOptionError(FleetlaneError):
 class BrokenParserError(FleetlaneError):
     """The parser is installed, but its entry point leads to no parser."""
 
-    reason = "broken_parser"
     parser: str
     problem: str
     sentence = "parser {parser!r} is broken: {problem}"
@@ -141,8 +138,7 @@ def find_parser(use: str, path: Sequence[str] | None = None) -> InstalledParser:
 def located_parser(use: str) -> InstalledParser:
     """Find a parser for a process of its own, where it may be a version that is hidden here.
 
-    Raises:
-        UnknownParserError: As ``find_parser``, on no single entry of ``sys.path`` either.
+    Raises ``UnknownParserError`` where no single entry of ``sys.path`` has it either.
     """
     try:
         return find_parser(use)

@@ -17,11 +17,7 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def utf8_text(message: bytes) -> str:
-    """Decode ``message``, without a byte order mark.
-
-    Raises:
-        MalformedMessage: It is not UTF-8; says where, by line.
-    """
+    """Decode ``message``, without a byte order mark; raises ``MalformedMessage`` with the line."""
     try:
         return message.decode().removeprefix(_BYTE_ORDER_MARK)
     except UnicodeDecodeError as error:

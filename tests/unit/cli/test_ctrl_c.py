@@ -1,10 +1,7 @@
 """Ctrl-C in a terminal, at whatever a command is doing: it ends, and shows no traceback."""
 
 import os
-import pty
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,12 +16,9 @@ from fleetlane.cli.main import app
 from local.checkout import ROOT
 from local.data_folder import announced
 from operations.endpoints import Endpoints
+from tests.unit.cli.own_terminal import started_in_terminal
 
 PATIENCE_S: Final = 120
-IN_A_TERMINAL: Final = (
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
-    "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
-)
 
 
 def becomes_true(condition: Callable[[], bool]) -> bool:
@@ -43,13 +37,8 @@ def has_children(pid: int) -> bool:
 
 def pressed(*command: str, once: Callable[[int], bool], path: str = "") -> tuple[int, str]:
     """Press Ctrl-C in a command's terminal at some time; its exit code, and all that it showed."""
-    keyboard, terminal = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": path}  # noqa: TID251 - the child's
-    process = subprocess.Popen(
-        [sys.executable, "-c", IN_A_TERMINAL, "-m", "fleetlane.cli", *command],
-        stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True, env=environment,
-    )  # fmt: skip
-    os.close(terminal)
+    process, keyboard = started_in_terminal("-m", "fleetlane.cli", *command, env=environment)
     try:
         assert becomes_true(lambda: once(process.pid) or process.poll() is not None)
         os.write(keyboard, b"\x03")

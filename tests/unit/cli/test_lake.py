@@ -56,8 +56,8 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[LakeTables, Upkee
 def schedule(requests: UpkeepRequests, works: Works, *, now_ms: int = NOW_MS) -> UpkeepSchedule:
     lease = Lease(LeaseInMemory(), holder="a", lease_s=60)
     return UpkeepSchedule(
-        requests,
-        LeaseGuard(lease, prepare=lambda: None, keep=lambda _: lambda: True),
+        requests=requests,
+        guard=LeaseGuard(lease, prepare=lambda: None, keep=lambda _: lambda: True),
         works={upkeep: works.of(upkeep) for upkeep in (Upkeep.COMPACT, Upkeep.EXPIRE)},
         erase=lambda device_id: {"events": f"{device_id} erased"},
         now_ms=lambda: now_ms,

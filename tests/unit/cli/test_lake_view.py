@@ -10,12 +10,13 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from typer.testing import CliRunner, Result
 
-from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
+from benchmarks.iceberg_tables import add_rows, folder_catalog
 from clients.flows.store import FlowStore
 from fleetlane.cli.main import app
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.times import DAY_MS, day_of
+from local.demo.lake_tables import make_table
 from tests.contract.aws_in_process import buckets
 from tests.deployed_stage import STAGE, register_lake, use_region, write_stage
 

@@ -10,10 +10,11 @@ from moto import mock_aws
 from pyiceberg.catalog.sql import SqlCatalog
 from typer.testing import CliRunner, Result
 
-from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
+from benchmarks.iceberg_tables import add_rows, folder_catalog
 from fleetlane.cli.main import app
 from fleetlane.events.lake.tables import LEDGER
 from fleetlane.events.times import HOUR_MS, day_of, rfc3339
+from local.demo.lake_tables import make_table
 from tests.deployed_stage import STAGE, register_lake, use_region, write_stage
 
 type Ask = Callable[..., Result]

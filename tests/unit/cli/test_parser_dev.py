@@ -1,7 +1,6 @@
 """``fleetlane parser dev``: runs at each change, acts on keys, goes on whatever is wrong."""
 
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -13,9 +12,6 @@ from typing import Final
 import pytest
 from typer.testing import CliRunner
 
-from clients.flows.owner_flows import OwnerFlows
-from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowStore
 from fleetlane.cli.commands.parser.dev import author_loop, files_of, publish_folder
 from fleetlane.cli.commands.parser.live import comparison_lines
 from fleetlane.cli.main import app
@@ -24,19 +20,14 @@ from fleetlane.events.envelope import headers_of
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.topics import raw_key
 from fleetlane.parsers.testkit.sites import project_at
-from lambdas.flow_activation.owners import activate_owners
 from operations.flows.publisher import FlowPublisher
 from operations.messages.newest import NewestMessages, newest_messages
-from tests.contract.aws_in_process import buckets
-from tests.unit.lambdas.fakes import FakeKafka
+from tests.flow_publisher import flow_publisher
+from tests.unit.cli.own_terminal import started_in_terminal
 from tests.unit.operations.memory_positions import MemoryPositions
 from tests.unit.operations.stored_messages import ARRIVAL_MS, message_of
 
 PATIENCE_S: Final = 120.0
-IN_A_TERMINAL: Final = (
-    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0);"
-    "os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
-)
 NO_SYNTAX: Final = "def parse(:\n"
 
 
@@ -135,12 +126,7 @@ class Running:
         command += ["--data", str(folder.parent / "no-platform")]
         self._shown = b""
         if has_terminal:
-            self._keyboard, terminal = pty.openpty()
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", IN_A_TERMINAL, *command],
-                stdin=terminal, stdout=terminal, stderr=terminal, start_new_session=True,
-            )  # fmt: skip
-            os.close(terminal)
+            self._process, self._keyboard = started_in_terminal(*command)
             self._output = self._keyboard
         else:
             self._output, end = os.pipe()
@@ -285,16 +271,8 @@ def test_a_flow_for_a_built_in_format_is_published_alone(flow_alone: Path) -> No
 
 @pytest.fixture
 def publisher() -> Iterator[FlowPublisher]:
-    with buckets("flows") as s3:
-        flows, parsers = FlowStore(s3, "flows"), ParserStore(s3, "flows")
-        owned = OwnerFlows(s3, "flows")
-
-        def put_into_force(owners: Sequence[str]) -> str:
-            return activate_owners(
-                owners, store=flows, owned=owned, topics=FakeKafka([]), artifacts=parsers
-            ).version
-
-        yield FlowPublisher(s3, "flows", put_into_force)
+    with flow_publisher() as found:
+        yield found
 
 
 def newest(streams: Collection[str]) -> NewestMessages:

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -109,6 +110,8 @@ def typed(keys: bytes, *words: str, once: bytes) -> tuple[int, str]:
         if keys and once in shown:
             os.write(terminal, keys)
             keys = b""
+    else:
+        os.kill(child, signal.SIGKILL)  # it waits for a key that nobody presses
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status), shown.decode()
 

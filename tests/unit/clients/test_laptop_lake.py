@@ -11,9 +11,10 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.types import LongType
 
-from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
+from benchmarks.iceberg_tables import add_rows, folder_catalog
 from clients.lake.laptop_lake import LakeMissingError, LaptopLake
 from fleetlane.events.lake.tables import DAILY, EVENTS, PARSED, LakeTable
+from local.demo.lake_tables import make_table
 
 DAY = date(2026, 11, 3)
 

@@ -3,6 +3,7 @@
 import importlib
 import pickle
 import pkgutil
+from pathlib import Path
 from string import Formatter
 
 import pytest
@@ -11,6 +12,7 @@ import clients
 import fleetlane.events
 import fleetlane.parsers
 import operations
+from clients.kafka.producer import NotDurableError
 from fleetlane.events.errors import FleetlaneError
 
 
@@ -28,6 +30,9 @@ class NamedBodyTooLargeError(BodyTooLargeError):
 
 class SpokenError(FleetlaneError):
     """Without fields: what it is given is its text."""
+
+
+PUBLISHED_REASONS = Path(__file__).with_name("published_reasons.txt").read_text().split()
 
 
 def test_a_sentence_is_filled_with_the_fields() -> None:
@@ -62,12 +67,32 @@ def _all_errors(of: type[FleetlaneError] = FleetlaneError) -> list[type[Fleetlan
     return [kind for child in of.__subclasses__() for kind in (child, *_all_errors(child))]
 
 
-def test_each_sentence_names_fields_of_its_error_alone() -> None:
+@pytest.fixture(scope="module")
+def all_errors() -> list[type[FleetlaneError]]:
     for package in (clients, operations, fleetlane.events, fleetlane.parsers):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
+    return _all_errors()
 
-    for kind in _all_errors():
+
+def test_an_error_that_declares_no_reason_has_its_own_name_as_one() -> None:
+    assert (SpokenError.reason, NotDurableError.reason) == ("spoken", "not_durable")
+
+
+def test_an_error_has_the_reason_of_the_one_that_it_extends() -> None:
+    assert NamedBodyTooLargeError.reason == BodyTooLargeError.reason == "too_large"
+
+
+def test_no_reason_that_was_published_is_ever_changed(
+    all_errors: list[type[FleetlaneError]],
+) -> None:
+    assert set(PUBLISHED_REASONS) <= {kind.reason for kind in all_errors}
+
+
+def test_each_sentence_names_fields_of_its_error_alone(
+    all_errors: list[type[FleetlaneError]],
+) -> None:
+    for kind in all_errors:
         parts = Formatter().parse(kind.sentence)
         named = {name.partition(".")[0] for _, name, _, _ in parts if name}
         assert named <= set(kind._fields), kind

@@ -24,6 +24,7 @@ from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 from glue_jobs.parse_lane.parsers.programs import Programs
+from glue_jobs.parse_lane.reading.fast_path import BY_COLUMN_MIN
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import HEADERS, RawBatch, RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
@@ -165,12 +166,15 @@ def sandboxes() -> Iterator[ParsesRuns]:
     sandboxes.close()
 
 
-@pytest.fixture
+@pytest.fixture(params=[1, BY_COLUMN_MIN], ids=["by column", "one by one"])
 def lane_parser(
-    payload_bucket: MemoryBucket, parked_bucket: MemoryBucket, sandboxes: ParsesRuns
+    payload_bucket: MemoryBucket,
+    parked_bucket: MemoryBucket,
+    sandboxes: ParsesRuns,
+    request: pytest.FixtureRequest,
 ) -> Callable[[Lane], LaneParser]:
     def made(lane: Lane) -> LaneParser:
-        return LaneParser(
+        parser = LaneParser(
             budgets=FlowBudgets(lane, LANE_LIMITS[lane]),
             parsers=chosen_parsers(FixedFlows(FLOW), sandboxes, LANE_LIMITS[lane]),
             payloads=Payloads(
@@ -179,6 +183,8 @@ def lane_parser(
             sandboxes=sandboxes,
             now_ms=lambda: NOW_MS,
         )
+        parser.by_column_min = request.param
+        return parser
 
     return made
 

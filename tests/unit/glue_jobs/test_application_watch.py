@@ -224,8 +224,7 @@ def test_an_application_stops_once_its_marker_is_there_and_not_before() -> None:
     watch = ApplicationWatch(
         is_marked=lambda: bool(marks),
         mirrored=Expired(),
-        hours_left=lambda: 72,
-        counts=dict,
+        others=dict,
         publish=lambda _: None,
         monotonic=clock,
     )
@@ -244,8 +243,7 @@ def test_expired_records_and_ended_queries_are_published_once_a_minute_none_too(
     watch = ApplicationWatch(
         is_marked=lambda: False,
         mirrored=mirrored,
-        hours_left=lambda: 72,
-        counts=lambda: {"QueryRestarts": ended.taken()},
+        others=lambda: {"ExpiringUnread": 72, "QueryRestarts": ended.taken()},
         publish=published.append,
         monotonic=clock,
     )
@@ -265,8 +263,7 @@ def test_a_kafka_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptureFixt
     watch = ApplicationWatch(
         is_marked=lambda: True,
         mirrored=Expired(is_unavailable=True),
-        hours_left=lambda: 72,
-        counts=dict,
+        others=dict,
         publish=lambda _: None,
         monotonic=Clock(),
     )

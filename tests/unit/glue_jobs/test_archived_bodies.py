@@ -27,7 +27,9 @@ def reported() -> list[int]:
 
 @pytest.fixture
 def bodies(waiting: MemoryBucket, archived: MemoryBucket, reported: list[int]) -> ArchivedBodies:
-    return ArchivedBodies(waiting, archived, "lake", on_unavailable=reported.append)
+    return ArchivedBodies(
+        waiting=waiting, archived=archived, archived_bucket="lake", on_unavailable=reported.append
+    )
 
 
 def test_equal_bodies_are_one_object(

@@ -8,7 +8,7 @@ import pytest
 
 from fleetlane.events.canary import INTERVAL_MS, CanaryMessage, messages_between
 from fleetlane.events.lanes import Lane
-from glue_jobs.fleet_watch.canary_check import LOOKED_BACK_MS, CanaryCheck, due_ms, missing
+from glue_jobs.fleet_watch.canary_check import LOOKED_BACK_MS, check_canaries, due_ms, missing
 
 BEGAN_MS = 1_790_000_040_000
 LONG_AFTER_MS = BEGAN_MS + 6 * 3_600_000
@@ -21,12 +21,12 @@ class Check:
         self.now_ms, self._without, self._is_enrolled = now_ms, without, is_enrolled
         self.published: list[Mapping[str, float]] = []
         self.of_lanes: dict[Lane, Mapping[str, float]] = {}
-        CanaryCheck(
+        check_canaries(
             self,
             publish=self.published.append,
             publish_of_lane={lane: partial(self.of_lanes.__setitem__, lane) for lane in Lane},
-            now_ms=lambda: now_ms,
-        ).run()
+            now_ms=now_ms,
+        )
 
     def began_ms(self, since_ms: int) -> int | None:
         return max(since_ms, BEGAN_MS + 400) if self._is_enrolled else None

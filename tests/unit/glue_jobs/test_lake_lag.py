@@ -5,7 +5,7 @@ from typing import cast
 
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from glue_jobs.lake.lag import LakeLag
+from glue_jobs.engine.query_listener import LakeLag
 
 
 class Clock:

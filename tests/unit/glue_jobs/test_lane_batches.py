@@ -53,13 +53,15 @@ class BusyParsers:
 
 def lane_parser_of(sandboxes: ParsesRuns, lane: Lane = Lane.STANDARD) -> LaneParser:
     bucket = MemoryBucket()
-    return LaneParser(
+    parser = LaneParser(
         budgets=FlowBudgets(lane, LANE_LIMITS[lane]),
         parsers=chosen_parsers(FixedFlows(FLOW, OTHER_FLOW), sandboxes, LANE_LIMITS[lane]),
         payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked-bucket"),
         sandboxes=sandboxes,
         now_ms=lambda: NOW_MS,
     )
+    parser.by_column_min = 1
+    return parser
 
 
 def test_messages_of_several_flows_in_one_batch_come_out_once_each(sandboxes: ParsesRuns) -> None:

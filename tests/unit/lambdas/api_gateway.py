@@ -85,11 +85,15 @@ def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own
         rate_limiter=rate_limiter or unlimited(),
         flows=flows or FakeFlows(),
         ingest=ingest,
-        repeats=Repeats(lambda: store, on_unavailable=lambda _: None, breaker=CircuitBreaker()),
+        repeats=Repeats(
+            store=lambda: store, on_unavailable=lambda _: None, breaker=CircuitBreaker()
+        ),
         on_flows_unavailable=lambda _: None,
     )
     cached_devices = CachedBoundDevices((devices or FakeDevices()).find_all)
-    return Dispatcher(intake, cached_devices, now_ms=now_ms, jitter=lambda least, _: least)
+    return Dispatcher(
+        intake=intake, devices=cached_devices, now_ms=now_ms, jitter=lambda least, _: least
+    )
 
 
 def post(

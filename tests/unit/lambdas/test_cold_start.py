@@ -42,6 +42,11 @@ def imported_by(function: str) -> frozenset[str]:
     return frozenset(json.loads(done.stdout))
 
 
+@pytest.mark.parametrize("function", FORBIDDEN)
+def test_boto3_is_there_before_the_first_request(function: str) -> None:
+    assert "boto3.session" in imported_by(function)
+
+
 def test_ingest_connects_to_kafka_before_its_first_request() -> None:
     buckets = ("FLOWS", "OVERRIDES", "PAYLOAD", "SPOOL")
     with socket.create_server(("127.0.0.1", 0)) as broker:

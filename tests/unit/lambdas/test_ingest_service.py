@@ -61,7 +61,9 @@ class World:
             rate_limiter=unlimited(),
             flows=self.flows,
             ingest=self.ingest,
-            repeats=Repeats(FakeReceipts, on_unavailable=lambda _: None, breaker=CircuitBreaker()),
+            repeats=Repeats(
+                store=FakeReceipts, on_unavailable=lambda _: None, breaker=CircuitBreaker()
+            ),
             on_flows_unavailable=self.flow_problems.append,
         )
         return intake.land(inbound)

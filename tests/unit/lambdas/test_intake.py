@@ -56,7 +56,7 @@ class World:
             producer=self.kafka, put_payload=FakePayloads().put, body_bytes_max=4_500_000
         )
         repeats = Repeats(
-            lambda: self.receipts,
+            store=lambda: self.receipts,
             on_unavailable=self.outages.append,
             breaker=CircuitBreaker(),
             monotonic=lambda: self.now_s,

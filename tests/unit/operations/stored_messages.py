@@ -1,7 +1,7 @@
 """Records of a message on its way, made by hand, and a store that holds them."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -41,11 +41,13 @@ class FakeStore:
     """Holds records, one partition a topic. Passes the contract tests of ``StoredRecords``."""
 
     records: list[Record] = field(default_factory=list)
+    on_read: Callable[[Record], object] = bool
 
     def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:
         for record in list(self.records):
             is_new = since_ms is None or record.timestamp_ms >= since_ms
             if is_new and re.fullmatch(pattern, record.topic):
+                self.on_read(record)
                 yield record
 
     def write(
@@ -167,4 +169,6 @@ def payloads(*, landed: Iterable[str] = (), parked: Iterable[str] = ()) -> Itera
         for bucket, keys in (("landed", landed), ("parked", parked)):
             for key in keys:
                 s3.put_object(Bucket=bucket, Key=key, Body=BODY)
-        yield StoredPayloads(landed=PayloadBucket(s3, "landed"), parked=PayloadBucket(s3, "parked"))
+        yield StoredPayloads(
+            landed=lambda: PayloadBucket(s3, "landed"), parked=lambda: PayloadBucket(s3, "parked")
+        )

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
-from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
+from benchmarks.iceberg_tables import add_rows, folder_catalog
 from clients.kafka.producer_record import ProducerRecord
 from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.envelope import Record
 from fleetlane.events.lake.tables import RAW
+from local.demo.lake_tables import make_table
 from operations.messages.parked import message_in
 from operations.messages.stores import StoredPayloads
 from operations.replay.archive import ArchivedPayloads, ArchivedRecords, archive_plan
@@ -48,7 +49,7 @@ def payloads() -> Iterator[ArchivedPayloads]:
     with buckets("landed", "parked", "lake") as s3:
         s3.put_object(Bucket="lake", Key=KEPT, Body=BODY)
         landed, parked = (PayloadBucket(s3, bucket) for bucket in ("landed", "parked"))
-        stored = StoredPayloads(landed=landed, parked=parked)
+        stored = StoredPayloads(landed=lambda: landed, parked=lambda: parked)
         yield ArchivedPayloads(stored=stored, archived=PayloadBucket(s3, "lake"))
 
 

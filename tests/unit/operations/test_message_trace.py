@@ -1,5 +1,7 @@
 """One message's way, found by its own id or by that of an event."""
 
+from copy import replace
+
 import pytest
 
 from fleetlane.events.metadata import Outcome
@@ -65,6 +67,28 @@ def test_where_the_landing_has_expired_the_parked_copy_has_the_message(store: Fa
     trace = message_trace(store, RAW_ID, since_ms=None)
 
     assert trace.message == message_of()
+
+
+def test_events_that_a_flow_sent_to_another_topic_are_found(store: FakeStore) -> None:
+    event = store.records[-2]
+    store.records[-2] = replace(event, topic="canonical.tank-alarms")
+
+    trace = message_trace(store, RAW_ID, since_ms=None)
+
+    found = [(one.position.topic, one.event.id) for one in trace.events]
+    assert found == [("canonical.tank", f"{RAW_ID}-0"), ("canonical.tank-alarms", HASHED_ID)]
+
+
+def test_other_streams_are_not_read_where_no_event_is_missing(store: FakeStore) -> None:
+    topics_read = set[str]()
+    store.on_read = lambda record: topics_read.add(record.topic)
+    event = store.records[-2]
+    store.records.append(replace(event, topic="canonical.diagnostics"))
+
+    trace = message_trace(store, RAW_ID, since_ms=None)
+
+    assert len(trace.events) == 2
+    assert "canonical.diagnostics" not in topics_read
 
 
 def test_what_is_older_is_not_read(store: FakeStore) -> None:

@@ -52,6 +52,17 @@ def test_a_body_by_value_needs_no_bucket(kept: StoredPayloads) -> None:
     assert kept.body_of(message_of()) == b"\x01\x02"
 
 
+def test_for_a_body_by_value_no_bucket_is_opened() -> None:
+    opened = list[str]()
+
+    kept = StoredPayloads(
+        landed=lambda: opened.append("landed"),  # type: ignore[arg-type,return-value]
+        parked=lambda: opened.append("parked"),  # type: ignore[arg-type,return-value]
+    )
+
+    assert (kept.body_of(message_of()), opened) == (b"\x01\x02", [])
+
+
 def test_a_body_that_is_gone_is_missing(kept: StoredPayloads) -> None:
     with pytest.raises(PayloadMissingError):
         kept.body_of(by_reference(key="payloads/3"))

@@ -11,7 +11,7 @@ import boto3
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
-from benchmarks.iceberg_tables import add_rows, folder_catalog, make_table
+from benchmarks.iceberg_tables import add_rows, folder_catalog
 from clients.flows.store import FlowStore
 from fleetlane.events.canary import VERIFIER_ID, CanaryMessage, messages_to_verify
 from fleetlane.events.errors import FleetlaneError
@@ -19,6 +19,7 @@ from fleetlane.events.flows.files import flows_in
 from fleetlane.events.lake.tables import DAILY, EVENTS, LEDGER, PARSED, RECEIVED
 from fleetlane.events.times import HOUR_MS, day_of
 from local.checkout import FLOWS
+from local.demo.lake_tables import make_table
 from operations.platform import Platform
 from operations.verification import Verification
 from tests.contract.aws_in_process import device_table

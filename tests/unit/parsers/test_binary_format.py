@@ -1,6 +1,6 @@
-import textwrap
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -21,9 +21,10 @@ MESSAGE = bytes.fromhex(
 
 
 def documented_options() -> dict[str, object]:
-    """The options of the flow file that the class shows."""
-    example = (Binary.__doc__ or "").partition("::\n")[2].partition("Attributes:")[0]
-    rule: dict[str, object] = tomllib.loads(textwrap.dedent(example))["parsers"][0]["options"]
+    """The options of the flow file that the document shows."""
+    section = Path("docs/formats.md").read_text(encoding="utf-8").partition("### binary")[2]
+    example = section.partition("```toml")[2].partition("```")[0]
+    rule: dict[str, object] = tomllib.loads(example)["parsers"][0]["options"]
     return rule
 
 

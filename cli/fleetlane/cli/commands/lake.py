@@ -32,7 +32,6 @@ _TO_THE_RIGHT: Final = (Kind.INTEGER, Kind.NUMBER)
 class NoViewError(FleetlaneError):
     """A stream has no flow in force, or its flow no schema."""
 
-    reason = "no_view"
     stream: str
     problem: str
     sentence = "stream {stream} {problem}: it has no view; see docs/flows.md"
@@ -129,7 +128,6 @@ PatienceOption = Annotated[
 class NoAnswerError(FleetlaneError):
     """The job that writes the tables does not answer: it does not run, or is busy."""
 
-    reason = "no_answer"
     tables: str
     waited_s: int
     sentence = "the lake job's {tables} gave no answer in {waited_s} s; the request stays queued"
@@ -138,7 +136,6 @@ class NoAnswerError(FleetlaneError):
 class UpkeepFailedError(FleetlaneError):
     """The job tried, and could not. The tables are as they were."""
 
-    reason = "upkeep_failed"
     tables: str
     problem: str
     sentence = "the lake job's {tables}: {problem}"
@@ -159,9 +156,7 @@ def ask_lake(
 ) -> None:
     """Ask the job's writers for upkeep, wait for their answers, and print what they did.
 
-    Raises:
-        NoAnswerError: None came in time.
-        UpkeepFailedError: One of them could not.
+    Raises ``NoAnswerError`` if none came in time, ``UpkeepFailedError`` if one of them could not.
     """
     writers = {tables: platform.upkeep_requests(tables) for tables in platform.lake_tables}
     asked = {tables: _asked(writer, upkeep, device_id) for tables, writer in writers.items()}

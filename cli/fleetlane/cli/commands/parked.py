@@ -70,7 +70,6 @@ _NEWEST: Final = ("id", "parked", "device", "stream", "reason", "parser", "detai
 class NotParkedError(FleetlaneError):
     """Messages that were named are not in ``parked``."""
 
-    reason = "not_parked"
     ids: tuple[str, ...]
 
     def __str__(self) -> str:

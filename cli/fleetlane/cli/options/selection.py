@@ -13,7 +13,6 @@ from fleetlane.events.times import DAY_MS, HOUR_MS, millis_from_rfc3339, now_ms
 class BadOptionsError(FleetlaneError):
     """A command's options contradict each other, or do not say enough. Nothing was done."""
 
-    reason = "bad_options"
     problem: str
     sentence = "{problem}"
 

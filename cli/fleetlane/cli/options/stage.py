@@ -9,6 +9,8 @@ import typer
 from fleetlane.cli.options.selection import BadOptionsError
 
 if TYPE_CHECKING:  # `parser diff` compares files where no platform is installed
+    from clients.aws import AwsSettings
+    from operations.flows.publisher import Activates
     from operations.platform import Platform
 
 DataOption = Annotated[
@@ -47,11 +49,10 @@ class PlatformOptions:
             FleetlaneError: As ``Platform.of_stage``.
         """
         from local.data_folder import endpoints_of  # noqa: PLC0415 - as above
-        from local.flow_activation import activation_here  # noqa: PLC0415 - as above
         from operations.platform import Platform  # noqa: PLC0415 - as above
 
         if self.stage is None:
-            return Platform.on_laptop(endpoints_of(self.folder), self.folder, activation_here)
+            return Platform.on_laptop(endpoints_of(self.folder), self.folder, _activation_here)
         if self.data is not None:
             raise BadOptionsError("give --stage or --data, not both")
         return Platform.of_stage(self.stage)
@@ -66,3 +67,9 @@ def data_folder(given: Path | None) -> Path:
     from local.checkout import DATA  # noqa: PLC0415 - as above
 
     return DATA if given is None else given.absolute()
+
+
+def _activation_here(aws: "AwsSettings", bootstrap_servers: str) -> "Activates":
+    from local.flow_activation import activation_here  # noqa: PLC0415 - one command needs it
+
+    return activation_here(aws, bootstrap_servers)

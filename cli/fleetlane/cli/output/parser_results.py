@@ -91,7 +91,6 @@ def difference_line(name: str, found: Difference) -> str:
 
 
 def counts_of(found: Mapping[str, Difference]) -> dict[str, int]:
-    """How many messages there are of each kind."""
     counts = Counter(one.kind for one in found.values())
     return {str(kind): counts[kind] for kind in Kind}
 

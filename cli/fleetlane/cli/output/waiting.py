@@ -69,7 +69,6 @@ class StepsShown:
             self._console.print(f"starting {title}")
 
     def finish(self) -> None:
-        """End the present step, if any."""
         if self._status is not None:
             self._status.stop()
             took_s = time.monotonic() - self._began_s

@@ -40,7 +40,6 @@ _NOT_WHOLE: Final = (zipfile.BadZipFile, EOFError, RuntimeError, UnicodeDecodeEr
 class BadArtifactError(FleetlaneError):
     """A file is no parser artifact, or not a whole one. ``artifact`` is its name."""
 
-    reason = "bad_artifact"
     artifact: str
     problem: str
     sentence = "{artifact}: {problem}"
@@ -93,8 +92,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
 def read_manifest(file: Path | BinaryIO, *, artifact: str) -> Manifest:
     """Read the manifest of a zip; ``artifact`` names it in errors. Members stay unread.
 
-    Raises:
-        BadArtifactError: There is no such file, it is no zip, or has no manifest of this format.
+    Raises ``BadArtifactError`` where there is none, or none with a manifest of this format.
     """
     with opened_artifact(file, artifact=artifact) as (_, manifest):
         return manifest
@@ -173,8 +171,7 @@ class FlowArtifact(msgspec.Struct, frozen=True, kw_only=True):
 def artifact_key(owner: str, manifest: Manifest) -> str:
     """Where an owner's artifact is put: one place a name and version.
 
-    Raises:
-        BadNameError: The owner is no name like ``acme-sensors``, and can have no place.
+    Raises ``BadNameError`` where the owner is no name like ``acme-sensors``: it can have no place.
     """
     name = canonicalize_name(manifest.name)
     return f"{owners_prefix(checked_name(owner, kind='owner'))}{name}/{manifest.version}.zip"

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import count
 
 import orjson
 
@@ -23,22 +24,12 @@ def event_ids(message: Message | MessageFacts, rule: IdentityRule) -> EventIdOf:
     device, stream and the whole event. The last two end in an ordinal among equals of one message.
     """
     if rule.by == "message":
-        return _by_ordinal(message.raw_id)
+        raw_id, ordinals = message.raw_id, count()
+        return lambda _: f"{raw_id}-{next(ordinals)}"
     sender = (message.device_id.encode(), message.stream.encode())
     if rule.by == "fields":
         return _by_hash(lambda event: (*sender, *(_json(event.get(name)) for name in rule.fields)))
     return _by_hash(lambda event: (*sender, _json(dict(event))))
-
-
-def _by_ordinal(raw_id: str) -> EventIdOf:
-    ordinal = -1
-
-    def next_id(_: Mapping[str, object]) -> str:
-        nonlocal ordinal
-        ordinal += 1
-        return f"{raw_id}-{ordinal}"
-
-    return next_id
 
 
 def _by_hash(fields_of: Callable[[Mapping[str, object]], tuple[bytes, ...]]) -> EventIdOf:

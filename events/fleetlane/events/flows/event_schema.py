@@ -94,7 +94,6 @@ def schema_problem(schema: object) -> str | None:
 class BadSchemaError(FleetlaneError):
     """A flow's schema is refused. The problem names the property, and what is allowed."""
 
-    reason = "bad_schema"
     named: object
     problem: str
     sentence = "schema {named}: {problem}"
@@ -103,8 +102,7 @@ class BadSchemaError(FleetlaneError):
 def schema_beside(folder: Path | None, named: object) -> dict[str, object]:
     """Read the schema that a flow file in ``folder`` names.
 
-    Raises:
-        BadSchemaError: It names none, or there is none, or it is not allowed.
+    Raises ``BadSchemaError`` where it names none, or there is none, or it is not allowed.
     """
     if not isinstance(named, str) or not _FILE_NAME.fullmatch(named):
         allowed = 'the name of a file beside the flow file, like "gps.schema.json"'

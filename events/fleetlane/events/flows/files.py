@@ -29,7 +29,6 @@ _MISSING: Final = re.compile("Object missing required field `(.+)`")
 class BadFlowError(FleetlaneError):
     """A flow file is refused. The problem names the field, its value and what is allowed."""
 
-    reason = "bad_flow"
     file: str
     problem: str
     sentence = "{file}: {problem}"
@@ -108,8 +107,7 @@ class _Written(msgspec.Struct):
 def version_of(flows_json: bytes) -> str:
     """The version that what ``to_json`` wrote must have: of these bytes, not of what they mean now.
 
-    Raises:
-        msgspec.MsgspecError: It is not of that form.
+    Raises ``msgspec.MsgspecError`` where it is not of that form.
     """
     written = msgspec.json.decode(flows_json, type=_Written)
     content = b"[%b,%b]" % (bytes(written.flows), bytes(written.artifacts))
@@ -121,8 +119,7 @@ def flow_from_toml(text: str, *, file: str, beside: Path | None = None) -> Flow:
 
     A schema that it names is read from the folder ``beside`` it, and becomes part of the flow.
 
-    Raises:
-        BadFlowError: No TOML, an unknown field, a value or a schema that is not allowed.
+    Raises ``BadFlowError`` of the field that is unknown, or whose value is not allowed.
     """
     try:
         document = tomllib.loads(text)
@@ -143,11 +140,7 @@ def flow_from_toml(text: str, *, file: str, beside: Path | None = None) -> Flow:
 
 
 def flow_at(path: Path) -> Flow:
-    """Read a flow file, and the schema beside it.
-
-    Raises:
-        BadFlowError: It is refused.
-    """
+    """Read a flow file, and the schema beside it; raises ``BadFlowError``."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as problem:
@@ -158,8 +151,7 @@ def flow_at(path: Path) -> Flow:
 def flows_in(folder: Path) -> FlowSet:
     """Read every ``*.toml`` of a folder; each is named for its stream.
 
-    Raises:
-        BadFlowError: A file is refused, or is not named for the stream it declares.
+    Raises ``BadFlowError`` where one is refused, or is not named for the stream it declares.
     """
     flows = {}
     for path in sorted(folder.glob("*.toml")):

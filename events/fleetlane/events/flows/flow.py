@@ -1,4 +1,4 @@
-"""Flows: take this stream, parse it with this, put it there. One TOML file a stream."""
+"""Flows: take this stream, parse it with this, put it there: a TOML file each (docs/flows.md)."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -9,17 +9,9 @@ import msgspec
 from msgspec import Meta, field
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from fleetlane.events import topics
 from fleetlane.events.lanes import DECLARED_LANES, BulkCause, Lane
 from fleetlane.events.names import NAME_PATTERN
-from fleetlane.events.topics import (
-    CanonicalKey,
-    RawStrategy,
-    RawTopic,
-    canonical_topic,
-    platform_topics,
-    raw_topic,
-    unique_topic,
-)
 
 type Name = Annotated[str, Meta(pattern=rf"^{NAME_PATTERN}\Z")]
 type FieldName = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -48,11 +40,7 @@ class TimeUnit(StrEnum):
 
 
 class EventTimeRule(_Table, frozen=True, kw_only=True):
-    """Which field of an event holds its time; a dot goes into a nested mapping.
-
-    Later than ``future_after_s`` after arrival is flagged ``future``; earlier than
-    ``ancient_after_s`` before it, ``ancient``.
-    """
+    """Which field of an event holds its time, and beyond which age and lead it is flagged."""
 
     field: FieldName
     unit: TimeUnit
@@ -65,12 +53,7 @@ class EventTimeRule(_Table, frozen=True, kw_only=True):
 
 
 class ParserRule(_Table, frozen=True, kw_only=True):
-    """One of a flow's parsers, and the devices it is for. The first rule that fits is used.
-
-    ``use`` is ``name==version``, or a built-in format's name alone. ``firmware`` is a range as in
-    PEP 440 (``>=2,<3``); a device that declares no firmware, or one that is no version, fits only
-    a rule without a range.
-    """
+    """One of a flow's parsers, and the devices it is for. The first rule that fits is used."""
 
     use: Annotated[str, Meta(pattern=rf"^{NAME_PATTERN}(==[0-9A-Za-z.+!_-]+)?\Z")]
     firmware: str | None = None
@@ -88,10 +71,7 @@ class ParserRule(_Table, frozen=True, kw_only=True):
 
 
 class FlowLimits(_Table, frozen=True, kw_only=True):
-    """What one message of this flow may cost; ``None`` is the lane's own limit.
-
-    Events on more than ``days_max`` days (UTC) are kept, and the later ones flagged ``scattered``.
-    """
+    """What one message of this flow may cost; ``None`` is the lane's own limit."""
 
     parse_ms_max: Annotated[int, Meta(ge=1, le=60_000)] | None = None
     events_max: Annotated[int, Meta(ge=1, le=EVENTS_MAX)] = EVENTS_MAX
@@ -110,7 +90,7 @@ class Redirect(_Table, frozen=True, kw_only=True):
 class CanonicalRule(_Table, frozen=True, kw_only=True):
     """How a flow's canonical events are keyed, and which of them go elsewhere."""
 
-    key: CanonicalKey = CanonicalKey.DEVICE_HOUR
+    key: topics.CanonicalKey = topics.CanonicalKey.DEVICE_HOUR
     redirects: tuple[Redirect, ...] = ()
 
 
@@ -126,12 +106,7 @@ class IdentityRule(_Table, frozen=True, kw_only=True):
 
 
 class UploadRule(_Table, frozen=True, kw_only=True):
-    """What a device is answered when it sends.
-
-    ``smear_s`` is the window over which their next uploads are spread; 0: they are not spread.
-    With ``repeats = "answer"`` an ``Idempotency-Key`` that was sent within ``remember_s`` with the
-    same bytes is answered with the first receipt, and not landed again.
-    """
+    """What a device is answered when it sends; ``smear_s`` is the window of its next uploads."""
 
     smear_s: Annotated[int, Meta(ge=0, le=86_400)] = 0
     repeats: Literal["land", "answer"] = "land"
@@ -139,11 +114,9 @@ class UploadRule(_Table, frozen=True, kw_only=True):
 
 
 class DevicesRule(_Table, frozen=True, kw_only=True):
-    """What is expected of each device of a flow.
+    """What is expected of each device of a flow. ``None``: the platform's own limit, any type.
 
-    One that sends more messages or bytes a minute, but for large bodies, is a runaway device: its
-    messages go to the bulk lane until it is calm. ``None``: the platform's own rate limit. What a
-    device of none of these ``types`` sends is parked, and stops no flow.
+    Bodies by reference are not counted. What a device of another type sends stops no flow.
     """
 
     messages_per_minute_max: Annotated[int, Meta(ge=1, le=1_000_000)] | None = None
@@ -171,7 +144,7 @@ class Flow(_Table, frozen=True, kw_only=True):
     parsers: Annotated[tuple[ParserRule, ...], Meta(min_length=1)]
     event_time: EventTimeRule | None = None
     lane: Lane = Lane.STANDARD
-    topic: RawStrategy = RawStrategy.LANE
+    topic: topics.RawStrategy = topics.RawStrategy.LANE
     oversize: Literal["slow", "truncate"] = "slow"
     on_failure: Literal["park", "block"] = "park"
     dedupe_by_content: bool = False
@@ -188,7 +161,7 @@ class Flow(_Table, frozen=True, kw_only=True):
             raise ValueError(f'lane = "{self.lane}" is for what is large or late: no choice')
         if self.identity.by == "content" and self.event_time is None:
             raise ValueError('identity by = "content" needs [event_time]')
-        if self.blocks and self.topic is not RawStrategy.STREAM:
+        if self.blocks and self.topic is not topics.RawStrategy.STREAM:
             raise ValueError(
                 'on_failure = "block" needs topic = "stream": who waits must hold up nobody else'
             )
@@ -222,9 +195,9 @@ class Flow(_Table, frozen=True, kw_only=True):
         no other that is sure to exist.
         """
         if self.blocks:
-            return str(RawTopic(lane=lane, blocking_stream=self.stream))
+            return str(topics.RawTopic(lane=lane, blocking_stream=self.stream))
         kind = device_type if device_type in self.device_types else None
-        return raw_topic(lane, self.topic, stream=self.stream, device_type=kind, cause=cause)
+        return topics.raw_topic(lane, self.topic, stream=self.stream, device_type=kind, cause=cause)
 
 
 type FlowSet = Mapping[str, Flow]
@@ -233,15 +206,15 @@ type FlowSet = Mapping[str, Flow]
 
 def topics_of(flows: Iterable[Flow]) -> tuple[str, ...]:
     """All topics that a platform with these flows needs, sorted."""
-    return tuple(sorted({*platform_topics(), *_topics_of_each(flows)}))
+    return tuple(sorted({*topics.platform_topics(), *_topics_of_each(flows)}))
 
 
 def _topics_of_each(flows: Iterable[Flow]) -> Iterator[str]:
     for flow in flows:
-        yield canonical_topic(flow.stream)
+        yield topics.canonical_topic(flow.stream)
         if flow.dedupe is not None:
-            yield unique_topic(flow.stream)
-        yield from (canonical_topic(redirect.to) for redirect in flow.canonical.redirects)
+            yield topics.unique_topic(flow.stream)
+        yield from (topics.canonical_topic(redirect.to) for redirect in flow.canonical.redirects)
         lanes = [lane for lane in Lane if flow.blocks or lane in DECLARED_LANES]
         for kind in (None, *flow.device_types):
             yield from (flow.raw_topic(lane, device_type=kind) for lane in lanes)

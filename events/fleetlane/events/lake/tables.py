@@ -1,4 +1,4 @@
-"""The lake's tables as plain data: what the lake job writes, and what queries read."""
+"""The lake's tables as plain data; docs/lake.md says what their columns hold."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -89,11 +89,6 @@ EVENTS: Final = LakeTable(
     key=("stream", "id"),
     partitioned_by=("stream", "day"),
 )
-"""Canonical events. ``day`` is event time's where ``time_quality`` is ``ok``, else arrival's.
-
-``event_ms`` is what the device declared, whatever its quality, and null where it declared none.
-``data`` is the parser's mapping as JSON.
-"""
 
 REPEATS: Final = LakeTable(
     name="repeats",
@@ -101,9 +96,7 @@ REPEATS: Final = LakeTable(
     key=("stream", "id", "raw_id"),
     partitioned_by=EVENTS.partitioned_by,
 )
-"""Events that another message gave before, by ids of fields or content: no row of ``events`` says
-whose they are too. One takes the first one's place once a revision replaces that.
-"""
+"""Events that another message gave before: one takes its place once a revision replaces that."""
 
 RECEIVED: Final = LakeTable(
     name="received",
@@ -115,7 +108,6 @@ RECEIVED: Final = LakeTable(
     ),
     key=("id",),
 )
-"""``fleet.received``: a message's first attempt, once. ``day`` is that of ``received_ms``."""
 
 PARSED: Final = LakeTable(
     name="parsed",
@@ -128,11 +120,6 @@ PARSED: Final = LakeTable(
     ),
     key=("id", "attempt", "outcome"),
 )
-"""``fleet.parsed``: every attempt. ``day`` is its message's arrival day, as in ``received``.
-
-So a day's messages and what became of them are under one day, whenever they were parsed. Of a
-message's rows the one that counts is parsed > empty > parked > diverted, then the last attempt.
-"""
 
 PARKED: Final = LakeTable(
     name="parked",
@@ -145,10 +132,6 @@ PARKED: Final = LakeTable(
     ),
     key=("key",),
 )
-"""What could not be parsed, with its bytes, or where they are. ``day`` is that of ``parked_ms``.
-
-``key`` is raw id and attempt; if it is no message of ours, its position in Kafka and a digest.
-"""
 
 DAILY: Final = LakeTable(
     name="daily",
@@ -163,17 +146,6 @@ DAILY: Final = LakeTable(
     ),
     key=("device_id", "stream", "day"),
 )
-"""One row a device, stream and arrival day, derived from ``received`` and ``parsed``.
-
-``device_type``, ``firmware`` and ``via`` are the latest message's. ``heard_ms`` is when the device
-last sent something itself, ``gateway_ms`` when a gateway last did for it; rows that are older than
-these columns have neither. A lag is arrival minus ``end_ms``, of messages that declare it
-(``lag_messages``), 0 where a clock runs ahead, and at most 400 days; late is over
-``LATE_MESSAGE_AFTER_MS``.
-``parsed``, ``empty`` and ``parked`` count messages by their final outcome; the rest of ``messages``
-has none yet. ``malformed`` are those parked with that reason. ``events`` and ``parse_us`` are of
-the attempt that counts; ``inflated_bytes`` came of ``parsed_body_bytes``.
-"""
 
 HOURLY: Final = LakeTable(
     name="hourly",
@@ -183,11 +155,6 @@ HOURLY: Final = LakeTable(
     ),
     key=("stream", "hour_ms"),
 )
-"""One row a stream and hour of arrival that is over, derived from ``received`` and ``parsed``.
-
-``devices`` sent something themselves in that hour; ``through_gateway`` did not, but a gateway did
-for them. Messages count by their outcome as in ``daily``.
-"""
 
 LEDGER: Final = LakeTable(
     name="ledger",
@@ -201,14 +168,6 @@ LEDGER: Final = LakeTable(
     key=("stream", "lane", "hour_ms"),
     partitioned_by=("day", "hour_ms"),
 )
-"""The standing ledger: a row a stream, lane and hour of arrival, written anew until it is settled.
-
-``accepted`` is what ingest counted at its answers, null where that cannot be read. By id and
-digest it is ``parsed + empty + parked + duplicate + waiting + missing + not_landed``. ``landed``
-counts raw records of first attempts: what was accepted and has not landed yet is ``waiting``, or,
-where it is not in the spool either, ``not_landed``. ``missing_messages`` names the first of the
-missing ones.
-"""
 
 LATE_MESSAGE_AFTER_MS: Final = 60 * 60 * 1000
 
@@ -225,24 +184,14 @@ RAW: Final = LakeTable(
     bucketed_by="stream",
     sorted_by=("stream", "topic", "partition", "offset"),
 )
-"""The raw archive: every record of the raw topics. ``day`` is its message's arrival day.
-
-A record that is no message has no ``id``, and the day of its Kafka timestamp, ``kafka_ms``, which
-also tells a topic from one that had its name before. ``sha256`` is the body's, in hex. The body is
-``value`` or, where it came by reference, the object ``reference`` of the lake's bucket; where there
-is neither, ``no_body`` says why: see ``NoBody``.
-"""
 
 
 class NoBody(StrEnum):
     """Why a row of ``raw`` has no body."""
 
     REPEATED = "repeated"
-    """Another attempt at a message: the row of its first landing has the body."""
     PAYLOAD_MISSING = "payload_missing"
-    """It was by reference, and its object was gone already."""
     PAYLOAD_UNAVAILABLE = "payload_unavailable"
-    """It was by reference, and S3 did not give this one object."""
 
 
 TABLES: Final = (EVENTS, REPEATS, RECEIVED, PARSED, PARKED, DAILY, HOURLY, LEDGER, RAW)

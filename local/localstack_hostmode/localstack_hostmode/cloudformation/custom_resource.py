@@ -68,7 +68,6 @@ class _AnswerHandler(BaseHTTPRequestHandler):
     server: _AnswerServer
 
     def do_PUT(self) -> None:
-        """Take the answer."""
         answer = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Length", "0")

@@ -58,7 +58,6 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
         )
 
     def get_logs(self) -> str:
-        """All that the function ever printed."""
         return self._log_path.read_text(errors="replace") if self._log_path.exists() else ""
 
     def get_address(self) -> str:

@@ -69,8 +69,7 @@ class FunctionProcess(ThreadingHTTPServer):
     def wait_ready(self) -> None:
         """Wait until the process asks for its first invocation.
 
-        Raises:
-            StatusErrorException: It ended, or its handler could not be imported, before it did.
+        Raises ``StatusErrorException`` where it ended, or could not import its handler, before.
         """
         self._has_begun.wait()
         if self._start_error is not None:
@@ -157,7 +156,6 @@ class _RuntimeApi(BaseHTTPRequestHandler):
 
 
 def error_json(kind: str, message: str) -> bytes:
-    """An error as Lambda writes it."""
     return json.dumps({"errorType": kind, "errorMessage": message}).encode()
 
 

@@ -31,7 +31,6 @@ _INSTALLERS_NOTES: Final = frozenset(
 class CannotBuildError(FleetlaneError):
     """A project could not be built. ``problem`` says why, and what to do."""
 
-    reason = "cannot_build"
     project: str
     problem: str
     sentence = "{project} cannot be built: {problem}"
@@ -45,11 +44,7 @@ class Uv:
     project: Path
 
     def run(self, *arguments: str, given: str = "") -> str:
-        """Run uv with ``given`` on its standard input, and give what it printed.
-
-        Raises:
-            CannotBuildError: It failed.
-        """
+        """Run uv with ``given`` as its input, and give its output; raises ``CannotBuildError``."""
         done = subprocess.run(  # noqa: S603 - uv, with arguments of our own
             [str(self.program), "--quiet", *arguments, "--python", sys.executable],
             cwd=self.project,
@@ -65,11 +60,7 @@ class Uv:
 
 
 def uv_for(project: Path, program: Path | None = None) -> Uv:
-    """Take this uv, or the one on ``PATH``.
-
-    Raises:
-        CannotBuildError: There is none.
-    """
+    """Take this uv, or the one on ``PATH``; raises ``CannotBuildError`` where there is none."""
     found = program or shutil.which("uv")
     if found is None:
         raise CannotBuildError(
@@ -123,12 +114,7 @@ def built(uv: Uv, platform: Platform) -> Built:
 
 
 def write_built(uv: Uv, platform: Platform, folder: Path) -> Path:
-    """Build a project and write its artifact into ``folder``.
-
-    Raises:
-        CannotBuildError: It does not build.
-        ArtifactTooLargeError: It is over a limit.
-    """
+    """Build a project as ``built`` does, and write its artifact into ``folder``."""
     result = built(uv, platform)
     return write_artifact(folder, result.package, result.contents)
 

@@ -44,7 +44,6 @@ class Package:
 class ArtifactTooLargeError(FleetlaneError):
     """An artifact would be over its limit; nothing of it was written."""
 
-    reason = "artifact_too_large"
     artifact: str
     found: int
     limit: int
@@ -58,8 +57,7 @@ def write_artifact(folder: Path, package: Package, contents: Contents) -> Path:
     Files are stored, not compressed: so the same contents are the same bytes on every machine,
     and nothing can grow when it is unpacked.
 
-    Raises:
-        ArtifactTooLargeError: There are too many files, or too many bytes in them.
+    Raises ``ArtifactTooLargeError`` at too many files, or too many bytes in them.
     """
     manifest = _manifest(package, contents)
     _check(manifest)

@@ -21,25 +21,8 @@ _INTEGER_BYTES_MAX = 8
 class Cbor(EventsInDocument):
     """A map is one event; an array of maps is one event each (see ``EventsInDocument``).
 
-    What JSON lacks becomes the nearest that JSON has, or the message is malformed:
-
-    - A byte string is text, written as ``bytes_as`` says, or as its tag 21, 22 or 23 does.
-    - Undefined is null. Other simple values, NaN, infinities and integers beyond 64 bits (as a
-      bignum or not) are malformed.
-    - A time stays what it is within its tag: text (tag 0), or seconds since 1970 (tag 1).
-    - Tags that only describe (24, embedded CBOR; 32 to 34, 36, texts; 55799) leave what they
-      describe as it is. Any other tag is malformed, shared values and references among them.
-    - Keys are text and never repeated.
-
-    At most 64 levels, of which a tag is one, and 1,000,000 values. A length is not believed
-    before its bytes are there. Nothing may follow the data item.
-
-    Attributes:
-        bytes_as: How a byte string becomes text; ``base64url`` is without padding.
-        integer_keys: Whether keys may be integers besides, which are then written in decimal:
-            ``{1: 20.5}`` is ``{"1": 20.5}``. Only for devices that need it: cbor2 then lets arrays
-            be keys until the end, and crafted ones take it until the sandbox's time limit.
-        tags_ignored: More tags that leave their content as it is.
+    What becomes of values that JSON lacks, docs/formats.md says. A length is not believed before
+    its bytes are there; a tag is a level of nesting.
     """
 
     bytes_as: BytesAs = "base64url"
@@ -137,10 +120,5 @@ _TAG_READERS: Final[Mapping[int, _TagReader]] = {
     21: partial(_written, 21, "base64url"),
     22: partial(_written, 22, "base64"),
     23: partial(_written, 23, "hex"),
-    24: _content,
-    32: _content,
-    33: _content,
-    34: _content,
-    36: _content,
-    55799: _content,
+    **dict.fromkeys((24, 32, 33, 34, 36, 55799), _content),
 }

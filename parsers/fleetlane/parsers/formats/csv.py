@@ -12,16 +12,7 @@ from fleetlane.parsers.text_cells import CELL_READERS, CellType, utf8_text
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Csv:
-    """Each row is one event. Blank rows are skipped; a cell has at most 131,072 characters.
-
-    Attributes:
-        delimiter: One character between cells.
-        quote: One character around cells that hold a delimiter, quote or line break; empty: none.
-        columns: The columns' names, in order, where the rows have no header. Empty: the first
-            row is the header.
-        types: What the cells of a column are, by its name; text, unless said. An empty cell of
-            any type but ``str`` is null.
-    """
+    """Each row is one event, by a header or by ``columns``. docs/formats.md has the options."""
 
     delimiter: str = ","
     quote: str = '"'

@@ -18,21 +18,10 @@ LINE_BYTES_MAX: Final = 131_072
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
-    r"""Each line is one event: the named groups of a regular expression that fits all of it.
+    """Each line is one event: the named groups of a regular expression that fits all of it.
 
-    Lines end in ``\n`` or ``\r\n``, are UTF-8 and have at most 131,072 bytes. Blank lines are
-    skipped. A group that took no part in the match is null.
-
-    The expression is RE2's (https://github.com/google/re2/wiki/Syntax): Python's, without
-    look-around and back-references. It reads each byte a bounded number of times whatever a
-    device sends, where Python's ``re`` may need years.
-
-    Attributes:
-        pattern: The expression, with named groups: ``(?P<celsius>-?[0-9.]+) (?P<unit>\w+)``.
-        types: What the text of a group is, by its name; text, unless said. An empty text of any
-            type but ``str`` is null.
-        unmatched: What a line that does not fit does: ``refuse`` the message, or ``skip`` the
-            line.
+    The expression is RE2's. It reads each byte a bounded number of times whatever a device sends,
+    where Python's ``re`` may need years. docs/formats.md has the options.
     """
 
     pattern: str

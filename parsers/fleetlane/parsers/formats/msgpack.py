@@ -15,21 +15,8 @@ from fleetlane.parsers.json_domain import BytesAs, in_json_domain, repeated
 class Msgpack(EventsInDocument):
     """A map is one event; an array of maps is one event each (see ``EventsInDocument``).
 
-    What JSON lacks becomes the nearest that JSON has, or the message is malformed:
-
-    - A ``bin`` is text, written as ``bytes_as`` says. A ``str`` must be UTF-8.
-    - A timestamp (extension type -1) is text as in RFC 3339, in UTC, with as many digits of a
-      second as it has; years 1 to 9999. Any other extension type is malformed.
-    - NaN and infinities are malformed.
-    - Keys are text and never repeated.
-
-    At most 64 levels and 1,000,000 values. A length that the message is too short for is refused
-    before anything is made for it. Nothing may follow the object.
-
-    Attributes:
-        bytes_as: How a ``bin`` becomes text; ``base64url`` is without padding.
-        integer_keys: Whether keys may be integers besides, which are then written in decimal:
-            ``{1: 20.5}`` is ``{"1": 20.5}``.
+    What becomes of values that JSON lacks, docs/formats.md says. A length that the message is too
+    short for is refused before anything is made for it.
     """
 
     bytes_as: BytesAs = "base64url"

@@ -15,21 +15,9 @@ VERSION: Final = 10
 RELATIVE_SECONDS_BELOW: Final = 2**28
 
 _KINDS: Final[Mapping[str, _Kind]] = {
-    "bn": "a string",
-    "bt": "a number",
-    "bu": "a string",
-    "bv": "a number",
-    "bs": "a number",
-    "bver": "a number",
-    "n": "a string",
-    "u": "a string",
-    "v": "a number",
-    "vs": "a string",
+    **dict.fromkeys(("bn", "bu", "n", "u", "vs", "vd"), "a string"),
+    **dict.fromkeys(("bt", "bv", "bs", "bver", "v", "s", "t", "ut"), "a number"),
     "vb": "a boolean",
-    "vd": "a string",
-    "s": "a number",
-    "t": "a number",
-    "ut": "a number",
 }
 _BASES: Final = ("bn", "bt", "bu", "bv", "bs")
 _VALUES: Final = ("v", "vs", "vb", "vd")
@@ -42,14 +30,8 @@ _BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]*={0,2}")
 class Senml:
     """Each record of the pack is one event, in the pack's order, with its base values applied.
 
-    An event has RFC 8428's own labels: ``n``, then of ``u v vs vb vd s t ut`` those that apply.
-    ``t`` is seconds since 1970. A time below 2**28 is relative to when the device sent it; the
-    parser has no clock, so that time is under ``t_relative`` instead, and a record without any
-    time has neither. ``bver`` is there unless it is 10, the version of RFC 8428. Labels that the
-    RFC does not have stay as they are, but one that ends in ``_`` must be understood, so it is
-    malformed, and so is a version above 10.
-
-    A base value is added to ``v``, and stands for it in a record with neither value nor sum.
+    The parser has no clock: a time relative to when the device sent it is under ``t_relative``
+    instead of ``t``. docs/formats.md says what else an event has.
     """
 
     def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:

@@ -15,9 +15,8 @@ _log = logging.getLogger(__name__)
 class OutputBudget:
     """The output budget of each flow, which all of the flow's messages share. In bytes.
 
-    What a message becomes beyond what is usual (``child.charge``) is charged. A message that would
-    take more than its flow has left is deferred, alone: what grows no more than is usual always
-    pass. Time gives all of it back. All flows together have a batch's budget besides.
+    ``child.charge`` says what is charged, docs/sandbox.md what becomes of a message that would take
+    more than is left. Time gives all of it back; all flows together have a batch's budget besides.
     """
 
     def __init__(

@@ -40,8 +40,7 @@ def with_identity(
     each of the ``envelopes``. Each tail is checked to be one, with one JSON object and no more: it
     could name another source behind a first end of the object.
 
-    Raises:
-        InvalidReplyError: One is not.
+    Raises ``InvalidReplyError`` where one is not.
     """
     whole, ends = bytes(tails.values), tails.value_ends.tolist()
     data = _data_of(whole, ends)

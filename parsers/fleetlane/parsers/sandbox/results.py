@@ -62,7 +62,6 @@ class Attempt(NamedTuple):
 class OverLimitError(FleetlaneError):
     """A message's events are too many or too large."""
 
-    reason = "over_limit"
     verdict: Verdict
     detail: str
     sentence = "{detail}"

@@ -23,12 +23,8 @@ _SAMPLE_MAX: Final = 64
 
 
 class TimeBudget:
-    """The time budget of each flow, which all of the flow's messages share.
+    """The time budget of each flow, which all of the flow's messages share: see docs/sandbox.md.
 
-    A message is charged what it takes beyond a tenth of its limit. Once the budget is used up, the
-    flow's messages have a shorter limit: four times what nine in ten of them take, at most that
-    tenth. So its quick ones pass, and hold up nobody; those that are cut are charged. Once they
-    have used up the overdraft too, no message of the flow is tried. Time gives all of it back.
     ``output`` is what the flows may put out: it is handed on, and charged, with the time.
     """
 

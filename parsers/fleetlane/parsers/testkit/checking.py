@@ -5,12 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fleetlane.parsers.testkit.contract_checks import (
-    arbitrary_findings,
-    mutation_findings,
-    purity_findings,
-    some_bodies,
-)
+from fleetlane.parsers.testkit import contract_checks
 from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.samples import Sample, sample_findings, samples_of
 from fleetlane.parsers.testkit.sites import Project, Sites, project_at
@@ -55,8 +50,7 @@ def checks(
 ) -> Iterator[Checked]:
     """Check each parser of a project; with ``update``, the samples' expected events are written.
 
-    Raises:
-        FleetlaneError: There is nothing to check, or it does not build.
+    Raises ``FleetlaneError`` where there is nothing to check, or it does not build.
     """
     with Sites(uv=uv) as sites:
         subjects = list(subjects_in(project, sites))
@@ -76,6 +70,7 @@ def _findings(
         for sample, outcome in zip(samples, outcomes, strict=True):
             yield from sample_findings(sample, outcome, update=update)
         for sample in samples:
-            yield from mutation_findings(process, sample.trial.body, sample.path.name)
-        yield from arbitrary_findings(process, bodies, examples=examples)
-    yield from purity_findings(subject, some_bodies(bodies))
+            name = sample.path.name
+            yield from contract_checks.mutation_findings(process, sample.trial.body, name)
+        yield from contract_checks.arbitrary_findings(process, bodies, examples=examples)
+    yield from contract_checks.purity_findings(subject, contract_checks.some_bodies(bodies))

@@ -32,7 +32,6 @@ _outcomes: Final = msgspec.json.Decoder(tuple[Outcome, ...])
 class ParserProcessGoneError(FleetlaneError):
     """A parser's process ended, or hung, where nothing of the parser's should make it."""
 
-    reason = "parser_process_gone"
     use: str
     problem: str
     sentence = "the process of parser {use!r} {problem}"
@@ -78,11 +77,7 @@ class ParserProcess:
         return self.outcomes([Trial(body=body)])[0]
 
     def outcomes(self, trials: Sequence[Trial]) -> list[Outcome]:
-        """Try messages in order.
-
-        Raises:
-            ParserProcessGoneError: With the sandbox alone; without, it is a message's outcome.
-        """
+        """Try messages in order; raises ``ParserProcessGoneError`` where there is a sandbox."""
         at_once = _TRIALS_AT_ONCE if self._is_sandboxed else 1
         found: list[Outcome] = []
         for first in range(0, len(trials), at_once):

@@ -1,9 +1,4 @@
-"""Samples: messages in files, each with its expected events beside it.
-
-``samples/NAME.bin`` holds a message's bytes, ``samples/NAME.record.json`` a record, exported; beside it
-``samples/NAME.json`` the events that the parser should give, or ``{"reason": …, "detail": …}``. With several
-flows each has a folder of its own: ``samples/STREAM/``.
-"""  # noqa: E501 - paths
+"""Samples: messages in files, each with its expected events beside it (docs/parsers.md)."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +22,6 @@ from fleetlane.parsers.testkit.trials import Finding, Outcome, Subject, Trial, c
 class BodyElsewhereError(FleetlaneError):
     """A record's body is in the bucket, where this does not look."""
 
-    reason = "body_elsewhere"
     raw_id: str
     key: str
     sentence = "message {raw_id} has its body in the bucket, as {key}: fetch that file"
@@ -36,7 +30,6 @@ class BodyElsewhereError(FleetlaneError):
 class NoMessageError(FleetlaneError):
     """A record is of a topic that holds no devices' messages."""
 
-    reason = "no_message"
     topic: str
     sentence = "a record of {topic} has no device's bytes: give one of a raw topic, or of parked"
 
@@ -85,7 +78,6 @@ _RECORD: Final = ".record.json"
 class BadSampleError(FleetlaneError):
     """A sample, or what is expected of it, cannot be used."""
 
-    reason = "bad_sample"
     path: Path
     problem: str
     sentence = "{path}: {problem}"
@@ -106,11 +98,7 @@ class Sample:
 
     @property
     def expected(self) -> object | None:
-        """The expected outcome; ``None`` where none is written.
-
-        Raises:
-            BadSampleError: The file is no JSON.
-        """
+        """The expected outcome, ``None`` where none is written; raises ``BadSampleError``."""
         try:
             found: object = json.loads(self.expected_path.read_bytes())
         except FileNotFoundError:
@@ -129,8 +117,7 @@ def found_form(outcome: Outcome) -> object:
 def samples_of(project: Project, subjects: Sequence[Subject]) -> Iterator[Sample]:
     """All samples of a project, in the order of their names.
 
-    Raises:
-        BadSampleError: One is no record, or of a device that its flow has no parser for.
+    Raises ``BadSampleError`` where one is no record, or its flow has no parser for its device.
     """
     by_stream: dict[str, list[Subject]] = {}
     for subject in subjects:
@@ -174,8 +161,7 @@ CHECK = "samples"
 def sample_findings(sample: Sample, outcome: Outcome, *, update: bool) -> Iterator[Finding]:
     """What is wrong with a sample; with ``update`` its file is written instead.
 
-    Raises:
-        BadSampleError: What is expected cannot be read.
+    Raises ``BadSampleError`` where what is expected cannot be read.
     """
     if update:
         text = json.dumps(found_form(outcome), indent=2, ensure_ascii=False)

@@ -15,21 +15,14 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import BadArtifactError
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.flows.flow import FlowSet
+from fleetlane.parsers import registry
 from fleetlane.parsers.artifacts.building import Platform, built, uv_for
 from fleetlane.parsers.artifacts.writing import unpack
-from fleetlane.parsers.registry import (
-    ENTRY_POINT_GROUP,
-    InstalledParser,
-    find_parser,
-    installed_parsers,
-    located_parser,
-)
 
 
 class NoProjectError(FleetlaneError):
     """A folder has nothing that could be tried."""
 
-    reason = "no_project"
     folder: Path
     problem: str
     sentence = "{folder}: {problem}"
@@ -48,20 +41,12 @@ class Project:
 
     @property
     def flows(self) -> FlowSet:
-        """The flows in its folder ``flows``.
-
-        Raises:
-            BadFlowError: A file is refused.
-        """
+        """The flows in its folder ``flows``, as ``flows_in`` reads them."""
         return flows_in(self.folder / "flows")
 
 
 def project_at(folder: Path) -> Project:
-    """Read what a folder is.
-
-    Raises:
-        NoProjectError: There is no such folder, or its pyproject.toml cannot be read.
-    """
+    """Read what a folder is; raises ``NoProjectError`` where it cannot be read."""
     if not folder.is_dir():
         raise NoProjectError(folder, "there is no such folder")
     path = folder / "pyproject.toml"
@@ -69,7 +54,7 @@ def project_at(folder: Path) -> Project:
         return Project(folder=folder, name=None, parsers={})
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("project", {})
-        parsers = table.get("entry-points", {}).get(ENTRY_POINT_GROUP, {})
+        parsers = table.get("entry-points", {}).get(registry.ENTRY_POINT_GROUP, {})
         return Project(folder=folder, name=table.get("name"), parsers=dict(parsers))
     except (ValueError, AttributeError, TypeError) as problem:
         raise NoProjectError(folder, f"pyproject.toml: {problem}") from None
@@ -100,33 +85,27 @@ class Sites:
     def __exit__(self, *_: object) -> None:
         self._folders.close()
 
-    def parser(self, use: str, project: Project | None = None) -> InstalledParser:
+    def parser(self, use: str, project: Project | None = None) -> registry.InstalledParser:
         """Find what a flow means by ``use``, first of all in a project.
 
-        Raises:
-            UnknownParserError: It is in neither, or in another version.
-            CannotBuildError: The project does not build.
+        Raises ``UnknownParserError``, or ``CannotBuildError`` of the project.
         """
         name = use.partition("==")[0].strip()
         if project is None or name not in project.parsers:
-            return located_parser(use)
+            return registry.located_parser(use)
         return _only(use, self.of_project(project))
 
-    def parsers_of(self, project: Project) -> list[InstalledParser]:
-        """All parsers that a project offers, by name.
-
-        Raises:
-            CannotBuildError: It does not build.
-        """
+    def parsers_of(self, project: Project) -> list[registry.InstalledParser]:
+        """All parsers that a project offers, by name; it is built as ``of_project`` does."""
         site = self.of_project(project)
         path = None if site is None else [site]
         return [
             replace(one, location=site)
-            for one in installed_parsers(path)
+            for one in registry.installed_parsers(path)
             if one.name in project.parsers and not one.is_built_in
         ]
 
-    def of_artifact(self, path: Path, use: str | None = None) -> InstalledParser:
+    def of_artifact(self, path: Path, use: str | None = None) -> registry.InstalledParser:
         """Find a parser in an artifact: the only one, unless ``use`` names it.
 
         Raises:
@@ -143,8 +122,7 @@ class Sites:
     def of_project(self, project: Project) -> str | None:
         """A folder with a project's code, built; ``None`` where it is installed as it stands.
 
-        Raises:
-            CannotBuildError: It does not build.
+        Raises ``CannotBuildError``.
         """
         folder = project.folder.resolve()
         if folder not in self._projects:
@@ -165,8 +143,8 @@ class Sites:
         return self._folders.enter_context(folder)
 
 
-def _only(use: str, site: str | None) -> InstalledParser:
-    return replace(find_parser(use, None if site is None else [site]), location=site)
+def _only(use: str, site: str | None) -> registry.InstalledParser:
+    return replace(registry.find_parser(use, None if site is None else [site]), location=site)
 
 
 def _is_editable(name: str, folder: Path) -> bool:

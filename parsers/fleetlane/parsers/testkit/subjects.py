@@ -14,7 +14,6 @@ from fleetlane.parsers.testkit.trials import Subject
 class NoRuleError(FleetlaneError):
     """A flow has no parser for a device: the platform would park its messages as ``no_flow``."""
 
-    reason = "no_rule"
     stream: str
     device_type: str | None
     firmware: str | None

@@ -21,7 +21,6 @@ _PROBLEMS_SHOWN_MAX = 100
 class ProblemsInFileError(FleetlaneError):
     """Lines of a file of devices are wrong. Nothing of it was registered."""
 
-    reason = "problems_in_file"
     path: Path
     problems: int
 

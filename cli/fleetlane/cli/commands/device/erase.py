@@ -53,7 +53,7 @@ def erase(
 
 
 def _show_found(device_id: str, devices: DeviceStores, traces: DeviceTraces) -> None:
-    is_registered = devices.administration.is_there(device_id)
+    is_registered = devices.registry.is_there(device_id)
     typer.echo(f"registry: {'registered' if is_registered else 'not registered'}")
     overrides = devices.overrides.read()
     is_overridden = device_id in overrides.devices or device_id in overrides.device_rate_limits
@@ -73,7 +73,7 @@ def _erase_device(device_id: str, devices: DeviceStores) -> None:
         return present.with_rate_limits(None, device_id=device_id).restricted([device_id], refused)
 
     devices.overrides.change(changed, now_ms=at_ms)
-    devices.administration.remove(device_id)
+    devices.registry.remove(device_id)
     typer.echo("registry: removed; an override with its id refuses it for a day")
 
 

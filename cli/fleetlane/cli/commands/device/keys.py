@@ -13,7 +13,6 @@ from operations.endpoints import LOCAL_STAGE
 class NoDeviceKeyError(FleetlaneError):
     """This machine holds no private key of the device."""
 
-    reason = "no_device_key"
     device_id: str
     path: Path
     sentence = (
@@ -43,11 +42,7 @@ class DeviceKeys:
         return path
 
     def read(self, device_id: str) -> DeviceKey:
-        """The device's key.
-
-        Raises:
-            NoDeviceKeyError: There is none, or the file holds something else.
-        """
+        """The device's key; raises ``NoDeviceKeyError`` where there is no file, or no key in it."""
         path = self.path(device_id)
         try:
             return DeviceKey.from_private_jwk(json.loads(path.read_text()))

@@ -34,7 +34,6 @@ PublicKeyOption = Annotated[
 class DeviceExistsError(FleetlaneError):
     """A device of this id is there already."""
 
-    reason = "device_exists"
     device_id: str
     sentence = "device {device_id} exists already: --replace gives it a new key"
 
@@ -110,11 +109,11 @@ def rotate(
     stores = where.platform().devices
     device_id = stores.named(device_id)
     if remove is not None:
-        device = stores.administration.remove_key(device_id, remove)
+        device = stores.registry.remove_key(device_id, remove)
         typer.echo(_keys_line(device))
         return
     jwk, private = _key(public_key, where.stage)
-    device = stores.administration.add_key(device_id, jwk)
+    device = stores.registry.add_key(device_id, jwk)
     if private is not None:
         typer.echo(
             f"private key: {DeviceKeys(where.folder, where.stage).write(device_id, private)}"

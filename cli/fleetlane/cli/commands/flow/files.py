@@ -21,7 +21,6 @@ from fleetlane.parsers.testkit.sites import Sites, project_around
 class FlowThereError(FleetlaneError):
     """There is a file of this name."""
 
-    reason = "flow_there"
     path: Path
     sentence = "{path} already exists"
 

@@ -26,7 +26,6 @@ _SHOWN_MAX: Final = 20
 class PayloadsExpiredError(FleetlaneError):
     """Messages were not replayed, for their large bodies are gone."""
 
-    reason = "payloads_expired"
     raw_ids: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -39,7 +38,6 @@ class PayloadsExpiredError(FleetlaneError):
 class RecordsExpiredError(FleetlaneError):
     """Records that were found were gone before they could be read again."""
 
-    reason = "records_expired"
     planned: int
     landed: int
     sentence = "found: {planned}, replayed: {landed}; the records of the others have expired"
@@ -55,11 +53,9 @@ def carry_out(
 ) -> None:
     """Replay what is planned, unless it is a dry run, and print the result.
 
-    It is read again from ``records``, which are Kafka's if they are not given.
-
-    Raises:
-        PayloadsExpiredError, RecordsExpiredError: Some could not be replayed; all others were.
-        NotDurableError: Kafka did not take one; doing it again is safe.
+    It is read again from ``records``, which are Kafka's if they are not given. Raises
+    ``PayloadsExpiredError`` or ``RecordsExpiredError`` where all others were replayed, and
+    ``NotDurableError`` where Kafka did not take one; doing it again is safe.
     """
     landed = 0 if dry_run else _landed(plan, stores, records or stores.records(lambda _: None))
     typer.echo(_json(plan, landed) if as_json else _text(plan, landed, dry_run=dry_run))

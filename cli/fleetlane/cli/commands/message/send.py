@@ -28,7 +28,6 @@ _TOKEN_LIFETIME_S = 300
 class NoOutcomeError(FleetlaneError):
     """A message that was accepted had not ended when waiting for it did. It is not lost."""
 
-    reason = "no_outcome"
     raw_id: str
     wait_s: float
     sentence = "no outcome within {wait_s:g} s: `fleetlane why {raw_id}` shows it later"
@@ -37,7 +36,6 @@ class NoOutcomeError(FleetlaneError):
 class MessageParkedError(FleetlaneError):
     """A message that was accepted could not be parsed."""
 
-    reason = "message_parked"
     why: str
     detail: str
     raw_id: str

@@ -18,7 +18,6 @@ from operations.messages.stores import tail as tail_of_topic
 class TooFewRecordsError(FleetlaneError):
     """Fewer records came than were asked for."""
 
-    reason = "too_few_records"
     topic: str
     seen: int
     wanted: int

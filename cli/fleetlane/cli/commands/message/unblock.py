@@ -13,7 +13,6 @@ from fleetlane.events.names import NAME_PATTERN, checked_name
 class NothingBlockedError(FleetlaneError):
     """No message of a stream waits for an answer."""
 
-    reason = "nothing_blocked"
     stream: str
     sentence = "no message blocks stream {stream!r}"
 

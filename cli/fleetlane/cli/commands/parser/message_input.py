@@ -16,7 +16,6 @@ FILE_BYTES_MAX = 256 << 20
 class BadInputError(FleetlaneError):
     """A file is not what its option says."""
 
-    reason = "bad_input"
     file: str
     problem: str
     sentence = "{file} {problem}"

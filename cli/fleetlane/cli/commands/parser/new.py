@@ -81,7 +81,6 @@ _PACKAGES: Final = {
 class CannotBeginError(FleetlaneError):
     """A new parser cannot be made under this name, or in this folder."""
 
-    reason = "cannot_begin"
     what: str
     problem: str
     sentence = "{what} {problem}"

@@ -59,9 +59,8 @@ def chosen_subject(
 ) -> Subject:
     """Find what the options say. A project around the flow file, or here, comes first.
 
-    Raises:
-        BadOptionsError: They say nothing, or too much.
-        FleetlaneError: The flow is refused, or the parser cannot be found or built.
+    Raises ``BadOptionsError`` where they say nothing, or too much; else what refuses the flow, or
+    the parser.
     """
     if parser is not None:
         if flow is not None:

@@ -33,7 +33,6 @@ from fleetlane.parsers.testkit.trials import Trial
 class NotParsedError(FleetlaneError):
     """The message was tried, and the platform would not have emitted it."""
 
-    reason = "not_parsed"
     outcome: str
     detail: str
     sentence = "{outcome}: {detail}"

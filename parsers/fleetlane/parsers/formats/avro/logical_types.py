@@ -23,8 +23,7 @@ _UUID_BYTES = 16
 def conversion(schema: Mapping[str, object], write_bytes: Callable[[bytes], str]) -> Convert | None:
     """Find what a value of ``schema`` goes through; an unknown logical type is ignored.
 
-    Raises:
-        TypeError: A decimal has a precision or scale that cannot be.
+    Raises ``TypeError`` for a decimal whose precision or scale cannot be.
     """
     kind, logical_type = schema["type"], schema.get("logicalType")
     if kind not in ("bytes", "fixed"):

@@ -22,32 +22,9 @@ _SUFFIX = ".avsc"
 class Avro(EventsInDocument):
     """Each record is a document: one event, or where ``events_at`` says.
 
-    Without options, a message is a container file (codecs ``null`` and ``deflate``). With schemas,
-    it is one record in Confluent's framing: a zero byte, the schema's id in four bytes,
-    big-endian, the record. A flow's options travel to the jobs as they are, so schemas are in
-    the flow file, or come in a package that is installed beside the job::
-
-        [[parsers]]
-        use = "avro"
-
-        [parsers.options.schemas]
-        17 = '''
-        {"type": "record", "name": "Reading", "fields": [{"name": "celsius", "type": "float"}]}
-        '''
-
-    A union's value is without its branch's name. Bytes and fixed become text as ``bytes_as``
-    says; a decimal, its exact digits as text; dates and times, what RFC 3339 writes, a timestamp
-    in UTC with as many decimals as its unit has; a duration, an object of ``months``, ``days`` and
-    ``millis``. A number that is not finite and a repeated key are malformed.
-
-    A record has at most 64 levels and 1,000,000 values, a schema 65,536 bytes, and the blocks of a
-    file 64 MiB together, inflated. A count or length is not believed before its bytes are there.
-
-    Attributes:
-        schemas: By the schema's id, its JSON text.
-        schemas_from: A package's folder, as ``"acme_sensors:schemas"``, of files named for the
-            schema's id: ``17.avsc``.
-        bytes_as: How bytes become text; ``base64url`` is without padding.
+    Without schemas, a message is a container file; with some, it is one record in Confluent's
+    framing: a zero byte, the schema's id in four bytes, big-endian, the record. A count or length
+    is not believed before its bytes are there. docs/formats.md has options, values and limits.
     """
 
     schemas: Mapping[str, str] = field(default_factory=dict)

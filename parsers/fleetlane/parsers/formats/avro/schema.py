@@ -30,11 +30,7 @@ type ReadData = Callable[[bytes, int, int], Iterator[object]]
 
 @lru_cache(maxsize=16)  # a fleet's containers repeat few schemas
 def compile_schema(text: bytes, bytes_as: BytesAs) -> ReadData:
-    """Compile a schema's JSON text.
-
-    Raises:
-        ValueError: It is no schema of Avro, or longer than ``SCHEMA_BYTES_MAX``.
-    """
+    """Compile a schema's JSON text; raises ``ValueError`` where it is none, or over the limit."""
     if len(text) > SCHEMA_BYTES_MAX:
         raise ValueError(f"a schema of {len(text)} bytes; the limit is {SCHEMA_BYTES_MAX}")
     try:

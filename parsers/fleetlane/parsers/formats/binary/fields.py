@@ -21,10 +21,7 @@ _SIZED = re.compile(r"(text|bytes|skip):([1-9][0-9]{0,4})")
 
 
 class Conversion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a number becomes: ``number * scale + offset``, or what ``values`` names it.
-
-    ``values`` is keyed by the number as decimal text; a number that it does not name is malformed.
-    """
+    """What a number becomes: ``number * scale + offset``, or what ``values`` names it."""
 
     name: str = ""
     scale: float = 1.0
@@ -52,26 +49,16 @@ class Conversion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
 
 class BitField(Conversion, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Some bits of a word: the first declared are the lowest. Without a name they are skipped.
-
-    Attributes:
-        bits: How many there are.
-        signed: Whether they are two's complement.
-    """
+    """Some bits of a word: the first declared are the lowest. Without a name they are skipped."""
 
     bits: Annotated[int, msgspec.Meta(ge=1)]
     signed: bool = False
 
 
 class Field(Conversion, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One field. Without a name it is read and checked, and left out of the event.
+    """One field, as docs/formats.md describes it.
 
-    Attributes:
-        type: ``i8``, ``u8``; ``i16``, ``u16``, ``i32``, ``u32``, ``i64``, ``u64``, ``f32``, ``f64``
-            followed by ``le`` or ``be``; ``text:8``, UTF-8 up to the first NUL in 8 bytes;
-            ``bytes:8``, which become hex digits; ``skip:8``.
-        equals: The one value allowed: a number, a text, or hex digits.
-        bits: The parts of an unsigned word. What they leave over is ignored.
+    Without a name it is read and checked, and left out of the event.
     """
 
     type: str
@@ -139,11 +126,7 @@ class Field(Conversion, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def declared_fields(options: Sequence[Mapping[str, object]], option: str) -> tuple[Field, ...]:
-    """Read what stands under ``option`` in a flow file.
-
-    Raises:
-        ValueError: A key is unknown, a value is not allowed, or they do not go together.
-    """
+    """Read what is under ``option`` in a flow file; raises ``ValueError`` with the place."""
     try:
         return msgspec.convert(options, tuple[Field, ...])
     except msgspec.ValidationError as error:

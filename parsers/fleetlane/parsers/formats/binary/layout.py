@@ -59,8 +59,7 @@ class Layout:
 def compile_layout(declared: Sequence[Field]) -> Layout:
     """Compile the fields to as few structs as their byte orders allow.
 
-    Raises:
-        ValueError: A constant does not fit its type.
+    Raises ``ValueError`` where a constant does not fit its type.
     """
     formats: list[str] = []
     checks: list[tuple[str, int, object]] = []

@@ -13,32 +13,8 @@ from fleetlane.parsers.json_domain import repeated
 class Binary:
     """Each record is one event, with the header's fields copied into it.
 
-    Without ``fields``, the header is the one event. A message of any other length is malformed.
-    In a flow file::
-
-        [[parsers]]
-        use = "binary"
-
-        [parsers.options]
-        count = "readings"
-        header = [
-            { type = "bytes:2", equals = "a55a" },
-            { name = "serial", type = "text:8" },
-            { name = "readings", type = "u16be" },
-        ]
-        fields = [
-            { name = "measured_at", type = "u32le" },
-            { name = "celsius", type = "i16le", scale = 0.01 },
-            { name = "mode", type = "u8", values = { "0" = "idle", "1" = "heating" } },
-            { type = "u8", bits = [{ name = "is_on", bits = 1 }, { name = "battery", bits = 7 }] },
-            { type = "skip:2" },
-        ]
-
-    Attributes:
-        fields: What a record holds, in order; their keys are those of ``Field`` and ``BitField``.
-        header: What comes once before the records, in the same form.
-        count: The field of the header that holds the number of records. It is not copied into the
-            events. Empty: as many as there are.
+    Without ``fields``, the header is the one event. Their keys are those of ``Field`` and
+    ``BitField``; docs/formats.md has an example. A message of any other length is malformed.
     """
 
     fields: tuple[Mapping[str, object], ...] = ()

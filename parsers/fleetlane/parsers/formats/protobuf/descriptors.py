@@ -4,14 +4,9 @@ import binascii
 from base64 import b64decode
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
-from google.protobuf.descriptor_pb2 import (  # type: ignore[import-untyped]
-    DescriptorProto,
-    FieldDescriptorProto,
-    FileDescriptorProto,
-    FileDescriptorSet,
-)
+from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorSet  # type: ignore[import-untyped]
 from google.protobuf.descriptor_pool import DescriptorPool  # type: ignore[import-untyped]
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from google.protobuf.message_factory import GetMessageClass  # type: ignore[import-untyped]
@@ -39,11 +34,7 @@ class MessageTypes:
     map_entries: set[str] = field(default_factory=set)
 
     def message_class(self, name: str) -> Any:
-        """Find a type by its full name.
-
-        Raises:
-            ValueError: There is none.
-        """
+        """Find a type by its full name; raises ``ValueError`` where there is none."""
         try:
             return GetMessageClass(self.pool.FindMessageTypeByName(name))
         except KeyError:
@@ -53,8 +44,7 @@ class MessageTypes:
 def message_types(descriptor_set: str) -> MessageTypes:
     """Read a descriptor set, given in base64 or as ``package:file``.
 
-    Raises:
-        ValueError: It is no descriptor set, or not whole.
+    Raises ``ValueError`` where it is none, or not whole.
     """
     types = MessageTypes(pool=DescriptorPool())
     for file in _files(descriptor_set):
@@ -70,11 +60,7 @@ def message_types(descriptor_set: str) -> MessageTypes:
 
 
 def decoded(message_class: Any, octets: bytes) -> Any:
-    """Decode one message.
-
-    Raises:
-        MalformedMessage: It is not of that type, or a required field is missing.
-    """
+    """Decode one message; raises ``MalformedMessage`` where it is none, or not whole."""
     message = message_class()
     try:
         message.ParseFromString(octets)
@@ -87,12 +73,11 @@ def decoded(message_class: Any, octets: bytes) -> Any:
     return message
 
 
-def _files(descriptor_set: str) -> Iterable[FileDescriptorProto]:
+def _files(descriptor_set: str) -> Any:
     try:
-        files = FileDescriptorSet.FromString(_octets(descriptor_set)).file
+        return FileDescriptorSet.FromString(_octets(descriptor_set)).file
     except DecodeError as problem:
         raise ValueError(f"descriptor_set is none: {problem}") from None
-    return cast("Iterable[FileDescriptorProto]", files)
 
 
 def _octets(descriptor_set: str) -> bytes:
@@ -107,7 +92,7 @@ def _octets(descriptor_set: str) -> bytes:
         raise ValueError(f"descriptor_set is neither package:file nor base64: {problem}") from None
 
 
-def _open_elements(messages: Iterable[DescriptorProto], scope: str, types: MessageTypes) -> None:
+def _open_elements(messages: Iterable[Any], scope: str, types: MessageTypes) -> None:
     for message in messages:
         name = f"{scope}.{message.name}".lstrip(".")
         message.ClearField("extension")

@@ -17,33 +17,8 @@ _LENGTH_BYTES_MAX = 5
 class Protobuf(EventsInDocument):
     """Each message is a document: one event, or where ``events_at`` says.
 
-    A flow's options travel to the jobs as they are, so the descriptor set is in the flow file,
-    or comes in a package that is installed beside the job. It is what
-    ``protoc --include_imports --descriptor_set_out=acme.binpb acme.proto`` writes::
-
-        [[parsers]]
-        use = "protobuf"
-
-        [parsers.options]
-        descriptor_set = "acme_sensors:schemas/acme.binpb"
-        message = "acme.v1.Batch"
-        events_at = "readings"
-
-    Names are those of the ``.proto`` file. A field that has no presence is always there; one that
-    has it (``optional``, a message, a part of a ``oneof``) only where it was sent. An enumeration
-    becomes its value's name, or a number that has none. Bytes become text as ``bytes_as`` says, a
-    map's keys text; ``Timestamp``, ``Duration``, ``FieldMask``, ``Struct``, ``Value``,
-    ``ListValue`` and the wrappers what Protobuf's JSON mapping makes of them, but for integers,
-    which stay numbers. ``Any`` is not opened. Unknown fields and extensions are skipped.
-
-    A repeated key of a map, a number that is not finite and text that is not UTF-8 are malformed.
-    A message has at most 64 levels and 1,000,000 values.
-
-    Attributes:
-        descriptor_set: In base64, or ``package:file``.
-        message: The full name of the message type.
-        framing: ``delimited`` is each message after its length, a varint.
-        bytes_as: How bytes become text; ``base64url`` is without padding.
+    ``descriptor_set`` is in base64, or ``package:file``: a flow's options travel to the jobs as
+    they are. docs/formats.md has options, values and limits.
     """
 
     descriptor_set: str

@@ -30,8 +30,7 @@ def message_writer(
 
     It raises ``MalformedMessage`` for what is no such message, or is beyond JSON or the caps.
 
-    Raises:
-        ValueError: There is no such type.
+    Raises ``ValueError`` where there is no such type.
     """
     write = _octets_writer(name, _Scope(types=types, write_bytes=write_bytes))
     return lambda octets: write(octets, Bounds())

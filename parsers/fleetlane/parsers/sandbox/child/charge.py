@@ -95,11 +95,7 @@ class Growth:
         return plain
 
     def check(self, total_bytes: int, events: int, *, received_bytes: int) -> None:
-        """Check what a message has put out so far.
-
-        Raises:
-            OverLimitError: It is more than it may.
-        """
+        """Check what a message has put out so far; raises ``OverLimitError`` at too much."""
         limits = self._limits
         if total_bytes > limits.output_bytes_max:
             detail = f"the events have over {limits.output_bytes_max} bytes together"

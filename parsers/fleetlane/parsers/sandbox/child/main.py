@@ -13,22 +13,11 @@ import msgspec
 
 from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.registry import load_parser
+from fleetlane.parsers.sandbox import packets
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX, Columns
 from fleetlane.parsers.sandbox.child.attempts import Attempts
 from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.jail.entering import Jail, enter
-from fleetlane.parsers.sandbox.packets import (
-    HELLO_BYTES_MAX,
-    OWN_MEMORY,
-    READY,
-    READY_FOR_BUFFERS,
-    REQUEST_BYTES,
-    ChunkMessages,
-    Reply,
-    Request,
-    data_packets,
-    messages_of,
-)
 from fleetlane.parsers.sandbox.results import Part
 from fleetlane.parsers.sandbox.runs import Assignment, Program
 from fleetlane.parsers.sandbox.shared_memory import progress_of, read_only
@@ -104,10 +93,10 @@ def serve(program: Program, connection: socket.socket, shared: tuple[int, int], 
         parser = load_parser(program.use, json.loads(program.options), program.location)
     except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
         text = f"{type(problem).__name__}: {problem}"
-        connection.send(text.encode(errors="replace")[:HELLO_BYTES_MAX])
+        connection.send(text.encode(errors="replace")[: packets.HELLO_BYTES_MAX])
         return
     memory = _MemoryLimit(program.memory_bytes_max, own)  # before the worker sets its own
-    connection.send(READY_FOR_BUFFERS if accepts_buffer(parser) else READY)
+    connection.send(packets.READY_FOR_BUFFERS if accepts_buffer(parser) else packets.READY)
     _Server(parser, connection, (slots, marks), memory, own).serve()
 
 
@@ -127,18 +116,18 @@ class _Server:
         self._pid, self._threads_and_children = os.getpid(), own.threads_and_children()
 
     def serve(self) -> None:
-        receive = partial(socket.recv_fds, self._connection, REQUEST_BYTES, 1)
+        receive = partial(socket.recv_fds, self._connection, packets.REQUEST_BYTES, 1)
         is_fit = True
         while is_fit:
             packet, descriptors, _, _ = receive()
             if not packet:
                 return
-            request = Request.unpacked(packet)
+            request = packets.Request.unpacked(packet)
             is_fit = self._answered(request, descriptors)
 
-    def _answered(self, request: Request, descriptors: Sequence[int]) -> bool:
+    def _answered(self, request: packets.Request, descriptors: Sequence[int]) -> bool:
         """Answer a request, in several parts if need be; false where this child must end."""
-        if request.begin == OWN_MEMORY:
+        if request.begin == packets.OWN_MEMORY:
             self._memory.allow_also(request.chunk_bytes)
             memory, begin = read_only(descriptors[0], request.chunk_bytes), 0
             os.close(descriptors[0])
@@ -147,14 +136,16 @@ class _Server:
         done = 0
         while done < request.messages:
             left = request.messages - done
-            messages = messages_of(memory, begin, request.first + done, left)
+            messages = packets.messages_of(memory, begin, request.first + done, left)
             parsed, is_fit = self._part_sent(request, messages, done)
             if not is_fit:
                 return False
             done += parsed
         return True
 
-    def _part_sent(self, request: Request, messages: ChunkMessages, done: int) -> tuple[int, bool]:
+    def _part_sent(
+        self, request: packets.Request, messages: packets.ChunkMessages, done: int
+    ) -> tuple[int, bool]:
         columns = Columns()
         assignment = _assignment_from(messages.assignment)
         allowance = request.allowance.less(
@@ -178,11 +169,11 @@ class _Server:
         return part.messages, is_fit
 
     def _send(
-        self, request: Request, done: int, part: Part, columns: Columns, *, is_fit: bool
+        self, request: packets.Request, done: int, part: Part, columns: Columns, *, is_fit: bool
     ) -> None:
         notes = part.details, part.inflated
         details = json.dumps(notes).encode() if any(notes) else b""
-        reply = Reply(
+        reply = packets.Reply(
             mark=request.mark,
             first=request.first + done,
             messages=part.messages,
@@ -197,7 +188,7 @@ class _Server:
         self._connection.send(reply.packed())
         ends = memoryview(columns.key_ends), memoryview(columns.value_ends)
         records = columns.topic_indexes, columns.keys, columns.values
-        for packet in data_packets((*part.notes, *ends, *records, details)):
+        for packet in packets.data_packets((*part.notes, *ends, *records, details)):
             self._connection.sendmsg(packet)
 
 

@@ -29,11 +29,7 @@ _CAPABILITIES_VERSION = 0x20080522
 
 
 class Part(StrEnum):
-    """What the jail is made of, where the kernel has it.
-
-    ``FILES`` is Landlock; ``CALLS`` a filter of system calls, which allows no writing at all where
-    there is no Landlock; ``RIGHTS`` takes root's privileges away.
-    """
+    """What the jail is made of, where the kernel has it: see docs/sandbox.md."""
 
     RIGHTS = "rights"
     FILES = "files"
@@ -58,8 +54,7 @@ class Jail:
 def enter(jail: Jail, location: str | None) -> None:
     """Shut this process in. It has one thread, and what it has open stays open.
 
-    Raises:
-        OSError: The kernel refuses a part. Nothing of a parser's may run here then.
+    Raises ``OSError`` where the kernel refuses a part: nothing of a parser's may run here then.
     """
     if not jail.parts:
         return

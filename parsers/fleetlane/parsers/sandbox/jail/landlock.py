@@ -38,8 +38,7 @@ def restrict(allowed: Iterable[tuple[str, int]]) -> None:
 
     Needs ``no_new_privs``. What is not there is left out, and a path may come twice.
 
-    Raises:
-        OSError: The kernel has no Landlock.
+    Raises ``OSError`` where the kernel has no Landlock.
     """
     known = called("landlock_create_ruleset", None, ctypes.c_size_t(0), _ASK_VERSION)
     handled = _FIRST_VERSION | sum(bit for bit, since in _SINCE.items() if known >= since)

@@ -15,14 +15,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from fleetlane.parsers.sandbox.jail.system_calls import (
-    AUDIT_ARCHITECTURES,
-    CHECKED,
-    PLAIN,
-    WRITING,
-    called,
-    numbers,
-)
+from fleetlane.parsers.sandbox.jail import system_calls
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _ALLOWED, _KILLED, _REFUSED_WITH = 0x7FFF0000, 0x80000000, 0x00050000
@@ -57,26 +50,26 @@ def filter_calls(*, may_write: bool) -> None:
     Needs ``no_new_privs``. With ``may_write`` something else says which files may be written;
     without, none can be.
 
-    Raises:
-        OSError: The kernel has no filters, or not for this machine.
+    Raises ``OSError`` where the kernel has no filters, or there are none for this machine.
     """
-    if platform.machine() not in AUDIT_ARCHITECTURES:
+    if platform.machine() not in system_calls.AUDIT_ARCHITECTURES:
         raise OSError(errno.ENOSYS, "no filter is known for", platform.machine())
     written = b"".join(struct.pack("=HBBI", *one) for one in _program(may_write=may_write))
     instructions = ctypes.create_string_buffer(written, len(written))
     program = struct.pack("@HP", len(written) // 8, ctypes.addressof(instructions))
-    called("seccomp", _SET_FILTER, _WITHOUT_SLOWING, ctypes.c_char_p(program))
+    system_calls.called("seccomp", _SET_FILTER, _WITHOUT_SLOWING, ctypes.c_char_p(program))
 
 
 def _program(*, may_write: bool) -> Iterator[Instruction]:
     yield _LOAD, 0, 0, _ARCHITECTURE_AT
-    yield _EQUAL, 1, 0, AUDIT_ARCHITECTURES[platform.machine()]
+    yield _EQUAL, 1, 0, system_calls.AUDIT_ARCHITECTURES[platform.machine()]
     yield _RETURN, 0, 0, _KILLED
     yield _LOAD, 0, 0, _NUMBER_AT
-    for number in numbers(PLAIN + "," + WRITING if may_write else PLAIN).values():
+    writing = "," + system_calls.WRITING if may_write else ""
+    for number in system_calls.numbers(system_calls.PLAIN + writing).values():
         yield _EQUAL, 0, 1, number
         yield _RETURN, 0, 0, _ALLOWED
-    checked = numbers(CHECKED)
+    checked = system_calls.numbers(system_calls.CHECKED)
     for name, body in _checks(may_write=may_write).items():
         if name in checked:
             yield _EQUAL, 0, len(body), checked[name]
@@ -97,11 +90,8 @@ def _checks(*, may_write: bool) -> dict[str, Sequence[Instruction]]:
             (_AND, 0, 0, _THREAD | _NOT_OF_A_THREAD),
             *_one_of((_THREAD,)),
         ],
-        "kill": _argument(0, (own,)),
-        "tkill": _argument(0, (own,)),
-        "tgkill": _argument(0, (own,)),
-        "prlimit64": _argument(0, (0, own)),
-        "sched_setaffinity": _argument(0, (0, own)),
+        **dict.fromkeys(("kill", "tkill", "tgkill"), _argument(0, (own,))),
+        **dict.fromkeys(("prlimit64", "sched_setaffinity"), _argument(0, (0, own))),
         "fcntl": _argument(1, _FCNTL),
         "ioctl": _argument(1, _IOCTL),
         "prctl": _argument(0, _PRCTL),
@@ -114,10 +104,9 @@ def _argument(place: int, allowed: Sequence[int]) -> list[Instruction]:
 
 
 def _one_of(allowed: Sequence[int]) -> list[Instruction]:
-    *others, last = allowed
-    checks = [(_EQUAL, 0, 1, one) for one in (*others, last)]
     yes = (_RETURN, 0, 0, _ALLOWED)
-    return [part for check in checks for part in (check, yes)] + [_refused(errno.EPERM)]
+    checks = [part for one in allowed for part in ((_EQUAL, 0, 1, one), yes)]
+    return [*checks, _refused(errno.EPERM)]
 
 
 def _without(place: int, bits: int) -> list[Instruction]:

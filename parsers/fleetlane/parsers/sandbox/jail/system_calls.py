@@ -61,11 +61,7 @@ def numbers(text: str) -> dict[str, int]:
 
 
 def called(name: str, *arguments: object) -> int:
-    """Make one of the checked calls.
-
-    Raises:
-        OSError: The kernel does not have it, or refuses it.
-    """
+    """Make one of the checked calls; raises ``OSError`` where the kernel lacks or refuses it."""
     number = numbers(CHECKED).get(name)
     if number is None:
         raise OSError(os.strerror(38), platform.machine())
@@ -76,10 +72,6 @@ def called(name: str, *arguments: object) -> int:
 
 
 def prctl(operation: int, argument: int) -> None:
-    """Change a property of this process.
-
-    Raises:
-        OSError: The kernel refuses.
-    """
+    """Change a property of this process; raises ``OSError`` where the kernel refuses."""
     if _libc.prctl(operation, ctypes.c_ulong(argument), 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), "prctl")

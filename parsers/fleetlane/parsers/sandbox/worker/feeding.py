@@ -2,16 +2,8 @@
 
 The child is sent a few requests ahead, so that it never waits for the worker, and is not asked for
 each message, so that a message costs no round trip. The price is that a death leaves messages that
-were sent and not answered. The progress that the child shares (``mark``) says which one it was at,
-but a parser can write to that memory, and so blame a message of another device. Therefore:
-
-- Whoever is blamed is tried once more, alone in a fresh child, before it is held responsible.
-- If it is then parsed, the blame was false: the chunk is suspect, and its messages are sent one by
-  one from then on. A child that was sent one message can have died of no other.
-- All other messages of the request are put back and parsed as if nothing had happened.
-
-Messages that failed without a death (an exception, out of memory) are retried as well, since state
-that an earlier message left behind may be the cause; within a rate limit, as most fail again.
+were sent and not answered, and that a parser can forge the progress (``mark``) which says of what
+the child died: docs/sandbox.md ("Blame") says how the blame is made sure.
 """
 
 from collections import deque

@@ -10,17 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.parsers.sandbox import packets
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX
-from fleetlane.parsers.sandbox.packets import (
-    DATA_PACKET_BYTES,
-    HELLO_BYTES_MAX,
-    IDLE,
-    READY,
-    READY_FOR_BUFFERS,
-    REPLY_BYTES,
-    Reply,
-    Request,
-)
 from fleetlane.parsers.sandbox.results import InvalidReplyError, Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.shared_memory import ProgressMemory, WorkerMemory
@@ -43,7 +34,6 @@ _UNREAD_BYTES_MAX: Final = 4 << 20
 class ParserNotLoadedError(FleetlaneError):
     """The child could not load its parser."""
 
-    reason = "parser_not_loaded"
     verdict: Verdict
     problem: str
     sentence = "{problem}"
@@ -76,7 +66,7 @@ class ParserChild:
     def __init__(self, zygote: Zygote, program: Program, slots: WorkerMemory) -> None:
         self._zygote, self._memory_bytes_max = zygote, program.memory_bytes_max
         self._progress = ProgressMemory()
-        self._progress.number[0] = IDLE
+        self._progress.number[0] = packets.IDLE
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(0)
         with theirs:
@@ -90,7 +80,7 @@ class ParserChild:
         self._poll.register(self._socket, select.POLLIN)
         self._poll.register(self._handle, select.POLLIN)
         self._stopwatch = Stopwatch(self.pid, tick_s=TICK_S)
-        self._seen, self._seen_from_s = IDLE, 0.0
+        self._seen, self._seen_from_s = packets.IDLE, 0.0
         self._folder, self._excess = zygote.folder_of(self.pid), ""
         self._killed_at: int | None = None
         self._give_up_s = 0.0
@@ -104,12 +94,8 @@ class ParserChild:
         return self._zygote_pid != self._zygote.pid
 
     def await_parser(self) -> None:
-        """Wait until the parser is loaded.
-
-        Raises:
-            ParserNotLoadedError: It cannot be. The child is of no use.
-        """
-        hello = bytearray(HELLO_BYTES_MAX)
+        """Wait until the parser is loaded; ``ParserNotLoadedError``: the child is of no use."""
+        hello = bytearray(packets.HELLO_BYTES_MAX)
         self._begin_to_watch()
         limits = WaitLimits(message_s=LOAD_S_MAX, request_s=LOAD_S_MAX)
         size = self._received(memoryview(hello), limits)
@@ -117,31 +103,30 @@ class ParserChild:
             problem = f"loading it ended its process: {self.end().detail}"
             raise ParserNotLoadedError(Verdict.CRASHED, problem)
         answer = bytes(hello[:size])
-        self.accepts_buffer = answer == READY_FOR_BUFFERS
-        if answer not in (READY, READY_FOR_BUFFERS):
+        self.accepts_buffer = answer == packets.READY_FOR_BUFFERS
+        if answer not in (packets.READY, packets.READY_FOR_BUFFERS):
             self.end()
             raise ParserNotLoadedError(Verdict.PARSER_FAILED, answer.decode(errors="replace"))
         bind_memory(self.pid, self._memory_bytes_max)
 
-    def ask(self, request: Request, memory: WorkerMemory | None) -> None:
+    def ask(self, request: packets.Request, memory: WorkerMemory | None) -> None:
         """Send a request, and the chunk's own ``memory``, if it has any."""
         descriptors = [] if memory is None else [memory.descriptor]
         with suppress(BrokenPipeError, ConnectionResetError):  # the next `reply` says so
             socket.send_fds(self._socket, [request.packed()], descriptors)
 
-    def reply(self, limits: WaitLimits) -> tuple[Reply, memoryview] | None:
+    def reply(self, limits: WaitLimits) -> tuple[packets.Reply, memoryview] | None:
         """The next reply, and its columns in memory that is the worker's alone.
 
         ``None`` once the child is dead and all complete replies are read.
 
-        Raises:
-            InvalidReplyError: It is no reply as our code sends it.
+        Raises ``InvalidReplyError`` where it is no reply as our code sends it.
         """
         self._begin_to_watch()
-        packet = bytearray(REPLY_BYTES)
+        packet = bytearray(packets.REPLY_BYTES)
         if not self._has_received(memoryview(packet), limits):
             return None
-        reply = Reply.unpacked(packet)
+        reply = packets.Reply.unpacked(packet)
         if min(reply) < 0:
             raise InvalidReplyError("a negative size")
         size = sum(reply.column_sizes)
@@ -152,8 +137,8 @@ class ParserChild:
         used_us, used_bytes = map(sum, zip(self.charged, reply.charged, strict=True))
         self.charged = min(used_us, _CHARGED_MAX), min(used_bytes, _CHARGED_MAX)
         columns = memoryview(bytearray(size))
-        for at in range(0, size, DATA_PACKET_BYTES):
-            if not self._has_received(columns[at : at + DATA_PACKET_BYTES], limits):
+        for at in range(0, size, packets.DATA_PACKET_BYTES):
+            if not self._has_received(columns[at : at + packets.DATA_PACKET_BYTES], limits):
                 return None
         if self._zygote.is_stopped:
             raise InvalidReplyError("a stop signal to its zygote")
@@ -169,7 +154,7 @@ class ParserChild:
         worked_us = int((self._stopwatch.worked_s - self._seen_from_s) * 1e6)
         if self._killed_at is not None:
             verdict, detail = Verdict.TIMEOUT, f"killed after {worked_us // 1000} ms"
-            mark = mark if mark == self._killed_at else IDLE
+            mark = mark if mark == self._killed_at else packets.IDLE
         elif self._excess:
             verdict, detail = Verdict.CRASHED, self._excess
         elif ending is None:

@@ -29,8 +29,7 @@ def read_result(
 ) -> tuple[Part, CanonicalRecords]:
     """Read what a child sent; the columns lie one behind the other, and are of the right size.
 
-    Raises:
-        InvalidReplyError: It does not hold together.
+    Raises ``InvalidReplyError`` where it does not hold together.
     """
     bounds = pairwise(accumulate(reply.column_sizes, initial=0))
     verdicts, counts, parse_us, first_ms, last_ms, *records_and_details = (
@@ -80,8 +79,7 @@ def _check_notes(notes: Notes, *, events: int) -> None:
 def check_records(records: CanonicalRecords) -> None:
     """Refuse what would end the query: columns that do not hold together, or too large a record.
 
-    Raises:
-        InvalidReplyError: They are so.
+    Raises ``InvalidReplyError``.
     """
     for ends, data in ((records.key_ends, records.keys), (records.value_ends, records.values)):
         if ends[0] != 0 or ends[-1] != len(data) or not rise_by_at_most(ends, RECORD_BYTES_MAX):

@@ -42,7 +42,6 @@ _log = logging.getLogger(__name__)
 class ZygoteGoneError(FleetlaneError):
     """The zygote has ended, its children with it. A new one may be started."""
 
-    reason = "zygote_gone"
     pid: int
     sentence = "the process that starts parsers ({pid}) has ended"
 
@@ -84,8 +83,7 @@ class Zygote:
     def spawned(self, program: Program, *descriptors: int) -> int:
         """Fork a child that gets ``descriptors``, and give its process id.
 
-        Raises:
-            ZygoteGoneError: The zygote ended, and the one that was started instead, too.
+        Raises ``ZygoteGoneError`` where that one ended, and the one started instead too.
         """
         command = {"spawn": msgspec.to_builtins(program)}
         try:
@@ -96,8 +94,7 @@ class Zygote:
     def ended(self, pid: int) -> Ending:
         """Kill a child, if it still lives, with all that it started.
 
-        Raises:
-            ZygoteGoneError: The zygote has ended, and the child with it.
+        Raises ``ZygoteGoneError`` where the zygote has ended, and the child with it.
         """
         answer = self._asked({"end": pid})
         return Ending(answer["status"], answer["resident_kib_max"] * 1024)

@@ -8,20 +8,22 @@ import pytest
 from moto import mock_aws
 
 from clients.account import AccountUnavailableError, AwsAccount
-from operations.readiness import Quota, StageNeeds, lacking
+from infra.stages import DeviceDomain, Stage, settings_of, stage_from
+from local.readiness import lacking
+from local.setup.doctor import OK
 
 REGION = "eu-central-1"
-NEEDS = StageNeeds(
-    stage="prod",
+TRUSTSTORE = "s3://authorities/devices.pem"
+STAGE = replace(
+    stage_from("prod", settings_of("prod")),
     account="123456789012",
-    zones=("eu-central-1a", "eu-central-1b"),
-    functions_at_once=815,
-    requests_per_s=8_000,
-    quota=Quota(name="Glue DPUs", service="glue", code="L-08F3B322", needed=26),
-    certificates=("arn:aws:acm:eu-central-1:123456789012:certificate/a",),
-    files=("s3://authorities/devices.pem",),
+    availability_zones=("eu-central-1a", "eu-central-1b"),
+    device_domain=DeviceDomain(
+        name="devices.example.com",
+        certificate_arn="arn:aws:acm:eu-central-1:123456789012:certificate/a",
+        truststore_uri=TRUSTSTORE,
+    ),
     alarm_email="on-call@example.com",
-    keeps_data=True,
 )
 
 
@@ -66,12 +68,12 @@ class Account:
             raise AccountUnavailableError("Not Found")
 
 
-def _missing(account: Account, needs: StageNeeds = NEEDS) -> dict[str, str]:
-    return {one.name: one.said for one in lacking(needs, account) if one.remedy}
+def _missing(account: Account, stage: Stage = STAGE) -> dict[str, str]:
+    return {one.name: one.said for one in lacking(stage, account) if one.state != OK}
 
 
 def test_an_account_that_has_all_lacks_nothing() -> None:
-    found = list(lacking(NEEDS, Account()))
+    found = list(lacking(STAGE, Account()))
 
     assert [one for one in found if one.remedy] == []
     assert [one.name for one in found] == [
@@ -95,7 +97,11 @@ def test_an_account_that_has_all_lacks_nothing() -> None:
             "certificate",
             "arn:aws:acm:eu-central-1:123456789012:certificate/a is PENDING_VALIDATION",
         ),
-        (Account(refused=NEEDS.files[0]), "truststore", "AWS did not answer: Not Found"),
+        (
+            Account(refused="s3://authorities/devices.pem"),
+            "truststore",
+            "AWS did not answer: Not Found",
+        ),
     ],
 )
 def test_what_is_lacking_is_named_with_what_is_needed(
@@ -105,9 +111,9 @@ def test_what_is_lacking_is_named_with_what_is_needed(
 
 
 def test_a_stage_that_keeps_data_must_name_its_account_and_an_address_for_its_alarms() -> None:
-    needs = replace(NEEDS, account=None, alarm_email=None)
+    stage = replace(STAGE, account=None, alarm_email=None)
 
-    assert set(_missing(Account(), needs)) == {"account", "e-mail"}
+    assert set(_missing(Account(), stage)) == {"account", "e-mail"}
 
 
 @pytest.fixture

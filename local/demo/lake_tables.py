@@ -1,0 +1,81 @@
+"""The lake's tables made and filled by pyiceberg, where no job has started yet."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import pyarrow as pa
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    NestedField,
+    StringType,
+    StructType,
+)
+
+from fleetlane.events.lake.tables import LakeTable
+
+_HEADER: Final = StructType(
+    NestedField(902, "key", StringType()), NestedField(903, "value", BinaryType())
+)
+_NAMED: Final = StructType(
+    *(
+        NestedField(912 + at, name, StringType())
+        for at, name in enumerate(("id", "sha256", "problem"))
+    )
+)
+_TYPES: Final[dict[str, IcebergType]] = {
+    "array<struct<key:string,value:binary>>": ListType(901, _HEADER, element_required=False),
+    "array<struct<id:string,sha256:string,problem:string>>": ListType(
+        911, _NAMED, element_required=False
+    ),
+    "binary": BinaryType(),
+    "bigint": LongType(),
+    "boolean": BooleanType(),
+    "date": DateType(),
+    "int": IntegerType(),
+    "string": StringType(),
+}
+
+
+def make_table(
+    catalog: SqlCatalog, table: LakeTable, *, properties: Mapping[str, str] | None = None
+) -> Table:
+    schema = Schema(
+        *(
+            NestedField(at, column.name, _TYPES[column.type], required=column.is_required)
+            for at, column in enumerate(table.columns, start=1)
+        )
+    )
+    fields = [
+        PartitionField(schema.find_field(name).field_id, 1000 + at, IdentityTransform(), name)
+        for at, name in enumerate(table.partitioned_by)
+    ]
+    return catalog.create_table(
+        table.identifier,
+        schema,
+        partition_spec=PartitionSpec(*fields),
+        properties=dict(properties or {}),
+    )
+
+
+def append_rows(table: Table, rows: pa.Table) -> None:
+    """Append rows in one commit; columns that are left out are null."""
+    schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
+    columns = [
+        rows.column(field.name).cast(field.type)
+        if field.name in rows.column_names
+        else pa.nulls(len(rows), field.type)
+        for field in schema
+    ]
+    table.append(pa.table(columns, schema=schema))

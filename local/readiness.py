@@ -1,0 +1,120 @@
+"""What an account lacks for a stage, before anything of it is made."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final, NamedTuple, Protocol
+
+from clients.account import AccountUnavailableError
+from infra.stages import Engine, Stage
+from local.setup.doctor import MISSING, OK, Finding
+
+FUNCTIONS_LEFT_FREE: Final = 100
+"""Lambda does not let functions reserve the last of an account."""
+
+_QUOTAS_PAGE: Final = "ask for more in Service Quotas, which may take days"
+
+
+class Account(Protocol):
+    """``AwsAccount``."""
+
+    def number(self) -> str: ...
+    def zones(self) -> set[str]: ...
+    def is_bootstrapped(self) -> bool: ...
+    def functions_at_once(self) -> int: ...
+    def requests_per_s(self) -> int: ...
+    def quota(self, service: str, code: str) -> int: ...
+    def certificate_state(self, arn: str) -> str: ...
+    def read(self, url: str) -> None: ...
+
+
+type _Said = tuple[str, str]
+"""What there is, and the remedy; as in ``Finding``."""
+
+
+def lacking(stage: Stage, account: Account) -> Iterator[Finding]:
+    """Check one thing after the other; changes nothing. What AWS does not say is lacking."""
+    quota = _quota(stage)
+    checks: list[tuple[str, Callable[[], _Said]]] = [
+        ("account", lambda: _number(stage, account.number())),
+        ("zones", lambda: _zones(stage, account.zones())),
+        ("bootstrap", lambda: _bootstrap(stage, is_there=account.is_bootstrapped())),
+        ("functions", lambda: _functions(stage, account.functions_at_once())),
+        ("requests", lambda: _enough("requests/s", stage.requests_per_s, account.requests_per_s())),
+        (quota.name, lambda: _enough(quota.name, stage.workers * quota.each, quota.of(account))),
+        ("e-mail", lambda: _email(stage)),
+    ]
+    if stage.device_domain is not None:
+        certificate, file = stage.device_domain.certificate_arn, stage.device_domain.truststore_uri
+        checks += [
+            ("certificate", partial(_certificate, certificate, account)),
+            ("truststore", partial(_file, file, account)),
+        ]
+    for name, check in checks:
+        try:
+            said, remedy = check()
+        except AccountUnavailableError as problem:
+            said, remedy = str(problem), "look it up, or use credentials that may ask"
+        yield Finding(name, MISSING if remedy else OK, said, remedy)
+
+
+class _Quota(NamedTuple):
+    """What each worker takes so much of. ``code`` is how Service Quotas calls it."""
+
+    name: str
+    service: str
+    code: str
+    each: int
+
+    def of(self, account: Account) -> int:
+        return account.quota(self.service, self.code)
+
+
+def _quota(stage: Stage) -> _Quota:
+    if stage.engine is Engine.EMR:
+        return _Quota("EMR vCPUs", "emr-serverless", "L-D05C8A75", each=4)
+    return _Quota("Glue DPUs", "glue", "L-08F3B322", each=1)
+
+
+def _number(stage: Stage, number: str) -> _Said:
+    if stage.account == number:
+        return number, ""
+    if stage.account is not None:
+        return f"{number} is not {stage.account}", f"use credentials of {stage.name}'s account"
+    remedy = f"set `account` of {stage.name} in infra/stages.py, so that no other is deployed to"
+    return f"{number}; the stage names none", remedy if stage.keeps_data else ""
+
+
+def _zones(stage: Stage, zones: set[str]) -> _Said:
+    missing = [zone for zone in stage.availability_zones if zone not in zones]
+    if missing:
+        return f"no {', '.join(missing)}", "change `availability_zones` in infra/stages.py"
+    return ", ".join(stage.availability_zones), ""
+
+
+def _bootstrap(stage: Stage, *, is_there: bool) -> _Said:
+    return ("there", "") if is_there else ("not there", f"cdk bootstrap -c stage={stage.name}")
+
+
+def _functions(stage: Stage, limit: int) -> _Said:
+    needed = stage.reserved_concurrency + FUNCTIONS_LEFT_FREE
+    return _enough(f"functions at once, {FUNCTIONS_LEFT_FREE} left free", needed, limit)
+
+
+def _enough(what: str, needed: int, limit: int) -> _Said:
+    return f"{needed} of {limit} {what}", "" if needed <= limit else _QUOTAS_PAGE
+
+
+def _email(stage: Stage) -> _Said:
+    if stage.alarm_email is None:
+        return "alarms reach nobody", f"set `alarm_email` of {stage.name} in infra/stages.py"
+    return stage.alarm_email, ""
+
+
+def _certificate(arn: str, account: Account) -> _Said:
+    state = account.certificate_state(arn)
+    return f"{arn} is {state}", "" if state == "ISSUED" else "finish its validation in ACM"
+
+
+def _file(url: str, account: Account) -> _Said:
+    account.read(url)
+    return url, ""
