@@ -50,7 +50,7 @@ def lake_of(platform: Platform) -> Iterator["Catalog"]:
 @contextmanager
 def fleet_of(platform: Platform, *, asked_at_ms: int) -> Iterator[Fleet]:
     """The fleet as of a time; raises as ``rows_of``."""
-    registered = platform.devices.registry.all()
+    registered = platform.registry.all_without_keys()
     with (
         questioned_lake(platform) as lake,
         Fleet(lake, registered, asked_at_ms=asked_at_ms) as fleet,

@@ -12,7 +12,15 @@ from msgspec.structs import replace
 
 from clients.account import AccountUnavailableError, AwsAccount
 from clients.alarms import StageAlarms
-from clients.aws import AwsSettings, S3Client, aws_client, client_config, dynamodb_table, s3_client
+from clients.aws import (
+    AwsSettings,
+    S3Client,
+    Table,
+    aws_client,
+    client_config,
+    dynamodb_table,
+    s3_client,
+)
 from clients.devices.overrides import OverridesStore
 from clients.devices.sightings import DeviceSightings
 from clients.s3.blocked_messages import BlockedMessages
@@ -31,14 +39,14 @@ from operations.endpoints import (
     localstack_at,
 )
 from operations.endpoints import FLOWS_MAX_AGE_S as LAPTOP_FLOWS_MAX_AGE_S
-from operations.flows.publisher import Activates, ActivationCall, FlowPublisher
-from operations.messages.stores import MessageStores
 
+# Imported where they are opened: Kafka, artifacts and signing take longer than most questions do.
 if TYPE_CHECKING:
     from clients.devices.canary_key import CanaryKeyParameter
+    from operations.flows.publisher import Activates, FlowPublisher
+    from operations.messages.stores import MessageStores
 
-
-type Activation = Callable[[AwsSettings, str], Activates]
+    type Activation = Callable[[AwsSettings, str], Activates]
 
 
 class UnknownStageError(FleetlaneError):
@@ -79,12 +87,12 @@ class Platform:
     resources: StageResources
     aws: AwsSettings
     lake_catalog: Path | None = None
-    activation: Activation | None = None
+    activation: "Activation | None" = None
     flows_max_age_s: int = FLOWS_MAX_AGE_S
 
     @classmethod
     def on_laptop(
-        cls, endpoints: Endpoints, data: Path, activation: Activation | None = None
+        cls, endpoints: Endpoints, data: Path, activation: "Activation | None" = None
     ) -> Self:
         """The platform that runs on the folder ``data`` of this machine."""
         return cls(
@@ -120,8 +128,12 @@ class Platform:
         return self.resources.stage == LAPTOP
 
     @property
+    def registry(self) -> DeviceAdministration:
+        return DeviceAdministration(self._devices_table)
+
+    @property
     def devices(self) -> DeviceStores:
-        table = dynamodb_table(self.aws, self.resources.devices_table, config=client_config())
+        table = self._devices_table
         return DeviceStores(
             registry=DeviceAdministration(table),
             sightings=DeviceSightings(table),
@@ -131,7 +143,6 @@ class Platform:
     @property
     def canary_key(self) -> "CanaryKeyParameter":
         """Of a deployed stage: a laptop has no Systems Manager."""
-        # Not above: what signs and sends takes half a second to import, and few commands do.
         from clients.devices.canary_key import CanaryKeyParameter  # noqa: PLC0415
 
         ssm = aws_client("ssm", self.aws)
@@ -147,7 +158,9 @@ class Platform:
         )
 
     @property
-    def messages(self) -> MessageStores:
+    def messages(self) -> "MessageStores":
+        from operations.messages.stores import MessageStores  # noqa: PLC0415
+
         return MessageStores(resources=self.resources, aws=self.aws)
 
     @property
@@ -155,7 +168,9 @@ class Platform:
         return BlockedMessages(self._s3, self.resources.parked_bucket)
 
     @property
-    def publisher(self) -> FlowPublisher:
+    def publisher(self) -> "FlowPublisher":
+        from operations.flows.publisher import ActivationCall, FlowPublisher  # noqa: PLC0415
+
         aws, resources = self.aws, self.resources
         return FlowPublisher(
             self._s3,
@@ -183,6 +198,10 @@ class Platform:
     def upkeep_requests(self, tables: LakeTables) -> UpkeepRequests:
         """What is asked of the job that writes these tables of the lake."""
         return UpkeepRequests(self._s3, self.resources.lake_bucket, tables)
+
+    @property
+    def _devices_table(self) -> Table:
+        return dynamodb_table(self.aws, self.resources.devices_table, config=client_config())
 
     @property
     def _s3(self) -> S3Client:

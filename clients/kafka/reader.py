@@ -23,7 +23,7 @@ from fleetlane.events.job_arguments import KafkaSecurity
 _REQUEST_TIMEOUT_S: Final = 5.0
 _ASK_AGAIN_S: Final = 0.1
 _SILENCE_S_MAX: Final = 10.0
-_CONSUME_WAIT_S: Final = 0.1
+_CONSUME_WAIT_S: Final = 0.02
 _CONSUME_RECORDS_MAX: Final = 500
 
 type Partition = tuple[str, int]

@@ -1,7 +1,7 @@
 """Where devices are kept, and what operators do there, functions do not: list, change, restrict."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from clients.devices.overrides import OverridesStore
@@ -47,6 +47,15 @@ class DeviceAdministration(DeviceRegistry):
             "ExpressionAttributeValues": {f":{name}": value for name, value in wanted.items()},
         }
         yield from map(device_from_item, self._scanned(**request if wanted else {}))
+
+    def all_without_keys(self) -> Iterator[RegisteredDevice]:
+        """Give all devices as ``all``, but for their keys: those are most of what an item holds."""
+        asked = [one.name for one in fields(RegisteredDevice) if one.name != "keys"]
+        items = self._scanned(
+            ProjectionExpression=", ".join(f"#{name}" for name in asked),
+            ExpressionAttributeNames={f"#{name}": name for name in asked},
+        )
+        yield from (device_from_item({**item, "keys": ()}) for item in items)
 
     def ids(self, beginning: str) -> Iterator[str]:
         """Give all ids that begin so, in no order; reads the whole table."""

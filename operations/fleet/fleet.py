@@ -1,7 +1,7 @@
 """The lake's tables and the registry, queried in one DuckDB connection in memory."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -44,6 +44,7 @@ _BELIEVED: Final = "* replace ({})".format(
 """Times of no calendar count as undeclared: computing with them fails for the whole fleet."""
 
 _PARAMETER: Final = re.compile(r"\$(\w+)")
+_WORD: Final = re.compile(r"\w+")
 
 IN_WINDOW: Final = "day >= $since_day and received_ms > $since_ms and received_ms <= $asked_at_ms"
 """The condition for rows of ``received``. The day comes first: it excludes whole files."""
@@ -52,25 +53,20 @@ IN_WINDOW: Final = "day >= $since_day and received_ms > $since_ms and received_m
 class Fleet:
     """Runs SQL over ``received``, ``parsed``, ``daily`` and ``registered``, as of one time.
 
-    A context manager. What is written to the lake later is not seen.
+    A context manager. What is written to a table after its first question is not seen.
     """
 
     def __init__(
         self, lake: Lake, registered: Iterable[RegisteredDevice], *, asked_at_ms: int
     ) -> None:
-        """Plan ``QUERIED`` for queries of up to ``HISTORY_DAYS`` before ``asked_at_ms``."""
-        since = day_of(asked_at_ms - HISTORY_DAYS * DAY_MS)
+        """Ask about up to ``HISTORY_DAYS`` before ``asked_at_ms``.
+
+        A table is planned where a question first names it: most name one of ``QUERIED``.
+        """
         self.asked_at_ms = asked_at_ms
+        self._lake, self._planned = lake, set[str]()
         self._connection = duckdb.connect()
         self._connection.execute("set timezone = 'UTC'")
-        for table in QUERIED:
-            name = table.name
-            rows = rows_of(lake, table, since=None if table is DAILY else since)
-            name_rows(self._connection, f"all_of_{name}", rows)
-            columns = _BELIEVED if table is RECEIVED else "*"
-            self._connection.execute(
-                f"create view {name} as select {columns} from all_of_{name} where {_OF_FLEET}"
-            )
         devices = [one for one in registered if one.device_id not in canary.OWN_DEVICES]
         lists = (f"unnest(${name}::{kind}[]) as {name}" for name, kind in _REGISTERED.items())
         self._connection.execute(
@@ -90,7 +86,7 @@ class Fleet:
             **given,
         }
         named = {name: known[name] for name in _PARAMETER.findall(question.sql)}
-        result = self._connection.execute(question.sql, named)
+        result = self._executed(question.sql, named)
         keys = [column[0] for column in result.description or ()]
         rows = [dict(zip(keys, values, strict=True)) for values in result.fetchall()]
         return question.answered(keys, rows, days=days)
@@ -115,9 +111,26 @@ class Fleet:
         return int(self._value(sql, made_up=MADE_UP))
 
     def _value(self, sql: str, **parameters: object) -> Any:
-        found = self._connection.execute(sql, parameters).fetchone()
-        assert found is not None, "a query for one value gives one row"
-        return found[0]
+        ((value,),) = self._executed(sql, parameters).fetchall()
+        return value
+
+    def _executed(self, sql: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyConnection:
+        """Run SQL over tables that it names; raises as ``rows_of``."""
+        named = set(_WORD.findall(sql))
+        for table in QUERIED:
+            if table.name in named - self._planned:
+                self._plan(table)
+                self._planned.add(table.name)
+        return self._connection.execute(sql, parameters)
+
+    def _plan(self, table: LakeTable) -> None:
+        name, since = table.name, day_of(self.asked_at_ms - HISTORY_DAYS * DAY_MS)
+        rows = rows_of(self._lake, table, since=None if table is DAILY else since)
+        name_rows(self._connection, f"all_of_{name}", rows)
+        columns = _BELIEVED if table is RECEIVED else "*"
+        self._connection.execute(
+            f"create view {name} as select {columns} from all_of_{name} where {_OF_FLEET}"
+        )
 
     def __enter__(self) -> Self:
         return self

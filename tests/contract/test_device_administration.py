@@ -47,6 +47,17 @@ def test_more_devices_than_one_answer_holds_are_all_given(
     assert found == {device.device_id for device in fleet}
 
 
+def test_the_fleets_questions_get_devices_without_their_keys(
+    administration: DeviceAdministration, table: "Table"
+) -> None:
+    relayed = replace(_device("d-2"), gateway_id="d-1", status=DeviceStatus.QUARANTINED)
+    DeviceRegistry(table).register(relayed)
+
+    found = sorted(administration.all_without_keys(), key=lambda one: one.device_id)
+
+    assert found == [replace(one, keys=()) for one in (_device("d-1"), relayed)]
+
+
 def test_devices_are_found_by_type_and_status_and_by_an_ids_beginning(
     administration: DeviceAdministration, table: "Table"
 ) -> None:

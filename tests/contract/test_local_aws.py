@@ -82,6 +82,17 @@ def put_objects(aws: LocalAws, s3: "S3Client") -> None:
         s3.put_object(Bucket=VERSIONED, Key="flows.json", Body=body)
 
 
+def test_a_scan_gives_the_attributes_that_it_asks_for(restarted: Restarted) -> None:
+    asked = "device_id, kept.#at"  # a path within an attribute besides
+
+    found = restarted.dynamodb.scan(
+        TableName=TABLE, ProjectionExpression=asked, ExpressionAttributeNames={"#at": "at"}
+    )
+    ids = restarted.dynamodb.scan(TableName=TABLE, ProjectionExpression="device_id")
+
+    assert found["Items"] == ids["Items"] == [{"device_id": {"S": "d-1"}}]
+
+
 def put_items(aws: LocalAws, dynamodb: "DynamoDBClient") -> None:
     aws.ensure_table(TABLE)
     dynamodb.put_item(TableName=TABLE, Item=item("d-1", count=1))

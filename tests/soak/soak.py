@@ -10,7 +10,7 @@ from local.platform import PlatformSettings
 from local.simulator.http_api import HttpApi
 from operations.ledger.evidence import Evidence, deduped_streams
 from operations.ledger.reconciliation import Ledger, SettlingLimits
-from tests.e2e.conftest import RunningPlatform, running_platform
+from tests.e2e.conftest import SLOW_PARSE_MS_MAX, RunningPlatform, running_platform
 from tests.soak.backlog import Observer
 from tests.soak.dealing import DealtFaults, Restart, SoakSettings
 from tests.soak.faults import Reach
@@ -23,8 +23,6 @@ from tests.soak.traffic import CONNECTIONS, ROUND_S, Traffic
 
 SHARE: Final = 0.6
 JOBS_DISK_MIB: Final = 768
-SLOW_PARSE_MS_MAX: Final = 4_000
-"""A third of a second of parsing takes two, beside a whole fleet and what restarts."""
 _FIRST_DEVICES: Final = 60
 _CALIBRATION_DEVICES: Final = 400
 _CALIBRATION_S: Final = 45.0

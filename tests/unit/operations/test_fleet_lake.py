@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from benchmarks.iceberg_tables import folder_catalog
-from clients.lake.laptop_lake import LaptopLake
+from clients.lake.laptop_lake import LakeMissingError, LaptopLake
 from fleetlane.events import canary
+from fleetlane.events.lake.tables import RECEIVED
 from fleetlane.events.times import HOUR_MS
+from local.demo.lake_tables import make_table
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import Fleet, Lake
 from tests import slow_answers
@@ -51,6 +53,17 @@ def with_canary(known: KnownFleet) -> KnownFleet:
         for number, one in enumerate(known.sent[:200], start=len(known.sent))
     ]
     return KnownFleet(devices=(*known.devices, device), sent=(*known.sent, *sent))
+
+
+def test_a_question_reads_no_table_but_those_that_it_names(tmp_path: Path) -> None:
+    with closing(folder_catalog(tmp_path)) as catalog:
+        make_table(catalog, RECEIVED)
+    lake = LaptopLake(catalog=tmp_path / "catalog.db")
+
+    with Fleet(lake, (), asked_at_ms=ASKED_AT_MS) as fleet:
+        assert devices.coverage(fleet).rows
+        with pytest.raises(LakeMissingError, match="daily"):
+            fleet.latest_ms()
 
 
 def test_coverage_is_that_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:

@@ -87,7 +87,7 @@ def enroll_canary(*, where: PlatformOptions) -> None:
     if platform.is_laptop:
         problem = "the platform on this machine makes its canary's key itself: give --stage"
         raise BadOptionsError(problem)
-    key = enrolled(platform.devices.registry, platform.canary_key, now_ms=now_ms())
+    key = enrolled(platform.registry, platform.canary_key, now_ms=now_ms())
     typer.echo(f"enrolled device {canary.DEVICE_ID}, key {key.kid}")
 
 

@@ -34,7 +34,7 @@ def list_devices(
     where: PlatformOptions,
 ) -> None:
     """Print the registered devices, in no particular order."""
-    devices = where.platform().devices.registry.all(status=status, device_type=device_type)
+    devices = where.platform().registry.all(status=status, device_type=device_type)
     if as_json:
         for device in devices:
             typer.echo(json.dumps(_facts(device)))
