@@ -126,7 +126,7 @@ def lane_jobs_usd(at: Scenario, lane: Lane) -> Mapping[str, float]:
 def lake_jobs_usd(at: Scenario) -> Mapping[str, float]:
     """A month of the lake's application, and of fleet_metadata's checkpoints."""
     queries = job_arguments.lake_tables(at.stage.raw_archive_days)
-    lake_ms = _default(job_arguments.LakeArguments, "lake_trigger_ms")
+    lake_ms = at.stage.lake_trigger_ms
     triggers_ms: Iterable[int] = (
         _default(job_arguments.FleetMetadataArguments, "metadata_trigger_ms"),
         _default(job_arguments.FleetWatchArguments, "watch_trigger_ms"),

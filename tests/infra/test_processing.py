@@ -176,6 +176,7 @@ _OF_A_STAGE: Final[dict[str, Any]] = {
     "sandbox": Sandbox.REQUIRED,
     "metrics_namespace": "Fleetlane",
     "lake_database": "fleetlane",
+    "lake_trigger_ms": 300_000,
 }
 """What each stage has of its own."""
 

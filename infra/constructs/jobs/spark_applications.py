@@ -116,6 +116,7 @@ class SparkApplication:
             "lake_warehouse": f"s3://{places.lake_bucket}/{LAKE_TABLES_PREFIX}",
             "lake_database": stage.lake_database,
             "lake_records_per_batch_max": LAKE_RECORDS_PER_WORKER * executors,
+            "lake_trigger_ms": stage.lake_trigger_ms,
             "archive_days": stage.raw_archive_days,
             "metrics_namespace": namespace_of(stage.name),
             "lane": self.lane,
