@@ -6,6 +6,7 @@ whole ones, is imported where it is needed: it takes seconds.
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clients.aws import s3_client
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def questioned_lake(platform: Platform) -> Iterator[Lake]:
-    """The lake as ``rows_of`` reads it."""
+    """The lake as ``rows_of`` reads it; raises as ``lake_of``."""
     if platform.lake_catalog is not None:
-        yield LaptopLake(catalog=platform.lake_catalog)
+        yield _laptop_lake(platform.lake_catalog)
         return
     with lake_of(platform) as catalog:
         yield catalog
@@ -37,14 +38,21 @@ def lake_of(platform: Platform) -> Iterator["Catalog"]:
     from pyiceberg.catalog import load_catalog  # noqa: PLC0415
 
     file = platform.lake_catalog
-    if file is not None and not LaptopLake(catalog=file).has_tables():
-        raise LakeMissingError(RECEIVED.identifier, str(file))
+    if file is not None:
+        _laptop_lake(file)
     with closing(
         load_catalog(CATALOG, type="glue", database=platform.resources.lake_database)
         if file is None
         else load_catalog(CATALOG, type="sql", uri=f"sqlite:///{file}", init_catalog_tables="false")
     ) as catalog:
         yield catalog
+
+
+def _laptop_lake(catalog: Path) -> LaptopLake:
+    lake = LaptopLake(catalog=catalog)
+    if not lake.has_tables():
+        raise LakeMissingError(RECEIVED.identifier, str(catalog))
+    return lake
 
 
 @contextmanager
