@@ -40,9 +40,13 @@ class Outcomes:
         self._lane_of: dict[str, str] = {}
         self._ended_first: set[str] = set()
         """Their row was read before their raw record."""
-        self.landed = self.ended = 0
+        self.landed = 0
         self.rows_s: list[float] = []
         """When each final outcome was written, in order."""
+
+    @property
+    def ended(self) -> int:
+        return len(self.rows_s)
 
     def fold(self, records: Iterable[Record]) -> None:
         for record in records:
@@ -79,7 +83,6 @@ class Outcomes:
             if row.outcome is Outcome.DIVERTED:
                 return
             insort(self.rows_s, record.timestamp_ms / 1_000)
-            self.ended += 1
             if self._lane_of.pop(row.id, None) is None:
                 self._ended_first.add(row.id)
 
