@@ -35,7 +35,7 @@ AUTHORS_SECTIONS: Final = (
 )
 OF_FLOWS: Final = (ROOT / "docs" / "flows.md").read_text()
 OF_THE_FLEET: Final = (ROOT / "docs" / "fleet.md").read_text()
-FLOWS_SECTIONS: Final = ("Check", "Publish")
+FLOWS_SECTIONS: Final = ("Check", "Publish", "Show")
 OF_THE_FIRST_DAY: Final = (ROOT / "docs" / "first-day.md").read_text()
 OF_PARKED: Final = (ROOT / "docs" / "parked.md").read_text()
 PARKED_SECTIONS: Final = ("Look", "Mend", "Send again", "Everything of a time, once more")
@@ -177,6 +177,13 @@ def test_flows_are_checked_published_listed_and_rolled_back(visit: Visit) -> Non
     assert checked.endswith("build/pollen: 1 flow, no problems\n")
     assert published.count(" are in force\n") == 2
     assert sum(line.endswith("  in force") for line in published.splitlines()) == 2
+
+
+def test_flows_in_force_are_drawn_and_described(visit: Visit) -> None:
+    shown = visit.flows["Show"]
+
+    assert shown.startswith("flowchart LR\n")
+    assert '"id": "fleetlane:gps"' in shown
 
 
 def test_what_is_parked_is_looked_at_exported_and_replayed(visit: Visit) -> None:

@@ -23,13 +23,16 @@ _DEVICE: Final = {
     "token": "device.register:token",
 }
 _FLEET: Final = {
-    name: f"fleet:{name}" for name in ("coverage", "silent", "late", "sizes", "health", "device")
-} | {"report": "fleet_report:report"}
+    name: f"fleet:{name}"
+    for name in ("coverage", "silent", "late", "sizes", "health", "device", "report")
+}
 _FLOW: Final = {
     "new": "flow.files:new",
     "check": "flow.files:check",
     "publish": "flow.publish:publish",
     "list": "flow.publish:versions",
+    "graph": "flow.documents:graph",
+    "contract": "flow.documents:contract",
 }
 _LAKE: Final = {"view": "lake:view", "compact": "lake:compact", "expire": "lake:expire"}
 _PARKED: Final = {
@@ -60,7 +63,7 @@ app = group(
         "device": verbs("Register devices, show, restrict and erase them.", _DEVICE),
         "doctor": Verb(place="platform.doctor:doctor", help="Check this machine; changes nothing."),
         "fleet": verbs("Show coverage, and silent, late and malformed devices.", _FLEET),
-        "flow": verbs("Write flows, check, publish and roll them back.", _FLOW),
+        "flow": verbs("Write flows, check, publish, roll back and describe them.", _FLOW),
         "lake": verbs("Show a stream's events; maintain the lake's tables.", _LAKE),
         "ledger": Verb(
             place="platform.ledger:ledger",

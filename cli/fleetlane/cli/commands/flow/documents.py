@@ -1,0 +1,104 @@
+"""``fleetlane flow graph|contract``: flows as documents, for people and for other tools."""
+
+import json
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from fleetlane.cli.commands.flow.files import flows_of
+from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.lanes import Lane
+from operations.flows.contracts import asyncapi, data_contract
+from operations.flows.graph import FlowGraph
+from operations.flows.publisher import NoSuchFlowError
+
+FolderArgument = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="FOLDER",
+        file_okay=False,
+        exists=True,
+        help="A folder of flow files.",
+        show_default="the flows in force",
+    ),
+]
+
+
+class GraphFormat(StrEnum):
+    """What a graph is written as."""
+
+    SVG = "svg"
+    MERMAID = "mermaid"
+    JSON = "json"
+
+
+class ContractFormat(StrEnum):
+    """The standard that a contract is written by."""
+
+    ASYNCAPI = "asyncapi"
+    ODCS = "odcs"
+
+
+_DRAWN: Final[dict[GraphFormat, Callable[[FlowGraph], str]]] = {
+    GraphFormat.SVG: FlowGraph.as_svg,
+    GraphFormat.MERMAID: FlowGraph.as_mermaid,
+    GraphFormat.JSON: lambda one: _written(one.as_json()),
+}
+_CONTRACTS: Final = {ContractFormat.ASYNCAPI: asyncapi, ContractFormat.ODCS: data_contract}
+
+
+def graph(
+    folder: FolderArgument = None,
+    *,
+    format_: Annotated[
+        GraphFormat, typer.Option("--format", help="A picture, text for one, or data.")
+    ] = GraphFormat.SVG,
+    owner: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of this owner's flows alone.", show_default="of all"),
+    ] = None,
+    lane: Annotated[
+        Lane | None,
+        typer.Option(help="Of the flows of this lane alone.", show_default="of every lane"),
+    ] = None,
+    where: PlatformOptions,
+) -> None:
+    """Draw flows: from devices by lanes and parsers to topics and the lake."""
+    flows = [
+        one
+        for one in _flows(folder, where).flows
+        if owner in {None, one.owner} and lane in {None, one.lane}
+    ]
+    typer.echo(_DRAWN[format_](FlowGraph.of(flows)), nl=False)
+
+
+def contract(
+    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The flow's stream.")],
+    folder: FolderArgument = None,
+    *,
+    format_: Annotated[
+        ContractFormat, typer.Option("--format", help="AsyncAPI 3.0, or ODCS 3.1.")
+    ] = ContractFormat.ASYNCAPI,
+    where: PlatformOptions,
+) -> None:
+    """Write what a flow's readers may rely on: topics, events, owner, how long it is kept."""
+    published = _flows(folder, where)
+    flows = {one.stream: one for one in published.flows}
+    if stream not in flows:
+        raise NoSuchFlowError(stream, tuple(flows))
+    document = _CONTRACTS[format_](flows[stream], version=published.version)
+    typer.echo(_written(document), nl=False)
+
+
+def _flows(folder: Path | None, where: PlatformOptions) -> PublishedFlows:
+    if folder is not None:
+        return PublishedFlows.of(flows_of(folder).values())
+    return where.platform().publisher.current() or PublishedFlows.of(())
+
+
+def _written(document: object) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
