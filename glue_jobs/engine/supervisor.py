@@ -36,7 +36,8 @@ class PeriodicTask:
     """Calls ``run`` every ``interval_s`` seconds.
 
     An exception of ``run`` is logged with ``name``, and the next call comes as planned. ``at_end``
-    is called when the query that it runs beside ended without an error.
+    is called when the query that it runs beside ended without an error. Beside a query it also
+    rests for ``rests`` times as long as its last call took: what grows leaves the others their CPU.
     """
 
     name: str
@@ -44,6 +45,7 @@ class PeriodicTask:
     interval_s: int
     is_first_at_once: bool = True
     at_end: Callable[[], None] | None = None
+    rests: int = 0
     monotonic: Callable[[], float] = time.monotonic
     _due_s: float = field(default=0.0, init=False)
 
@@ -59,21 +61,22 @@ class PeriodicTask:
 
     def _run_until_end(self, query: Ends) -> None:
         try:
-            if self.is_first_at_once:
-                self._call()
-            while not query.awaitTermination(self.interval_s):
-                self._call()
+            took_s = self._call() if self.is_first_at_once else 0.0
+            while not query.awaitTermination(max(self.interval_s, round(self.rests * took_s))):
+                took_s = self._call()
             if self.at_end is not None:
                 self.at_end()
         except Exception as problem:  # noqa: BLE001 - the thread's edge: Spark may be gone by now
             _log.warning("%s: ended: %s", self.name, problem)
 
-    def _call(self) -> None:
+    def _call(self) -> float:
+        began_s = self.monotonic()
         try:
             self.run()
         except Exception as problem:  # noqa: BLE001 - the next call may succeed
             is_known = isinstance(problem, FleetlaneError)
             _log.warning("%s: failed this time: %s", self.name, problem, exc_info=not is_known)
+        return self.monotonic() - began_s
 
 
 class Query(Protocol):

@@ -104,7 +104,7 @@ class LakeBatches:
         is_parked = F.col("topic") == PARKED_TOPIC
         erased_until_ms = self._erased_until_ms()
         events = event_rows(records.where(~is_parked & ~self._comes_again()))
-        events = without_erased(events, EVENTS, erased_until_ms).persist()
+        events = without_erased(events, EVENTS, erased_until_ms).persist(StorageLevel.DISK_ONLY)
         repeats = self._target(REPEATS, batch, check)
         merge_events(events, self._target(EVENTS, batch, check), repeats)
         events.unpersist()

@@ -84,7 +84,7 @@ def sets_differ(rows: DataFrame, there: DataFrame, facts: EventFacts) -> bool:
     others = there.where(facts.may_be_of_other_sets()).select("raw_id", *SET)
     if others.isEmpty():
         return False
-    batch = F.broadcast(rows.select("raw_id", *SET)).alias("b")
+    batch = F.broadcast(rows.select("raw_id", *SET).distinct()).alias("b")
     is_other = (F.col("o.revision") != F.col("b.revision")) | (
         F.col("o.parser") != F.col("b.parser")
     )

@@ -5,11 +5,14 @@ to arrive; the other's waits in ``repeats``, and takes its place once a revision
 So the rows do not depend on the order in which messages come.
 """
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import reduce
 from operator import and_
 from typing import Final
 
+from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
@@ -110,19 +113,29 @@ def _settled(
     Returns whether nobody else wrote meanwhile. ``repeats`` is written first: a batch that is
     repeated from there on finds what it needs.
     """
-    # Where a plan is cut, Spark need not plan all that led there once more for each use of it.
-    of_messages = _rows_of_messages(rows, around).localCheckpoint()
-    of_messages = with_whether_it_counts(of_messages).localCheckpoint()
-    claims = _claims(of_messages, around).localCheckpoint()
-    wins, came_from = F.col("place") == 1, F.col(_FROM)
-    gone = of_messages.where(~F.col("counts"))
-    if is_again or not repeats.log.has(repeats.batch):
-        added = claims.where(~wins & (came_from != REPEATS.name))
-        _changed(repeats, added, gone.where(came_from == REPEATS.name))
-    lost = claims.where(~wins & (came_from == EVENTS.name)).select(*_ROW)
-    removed = gone.where(came_from == EVENTS.name).select(*_ROW).union(lost)
-    added = claims.where(wins & (came_from != EVENTS.name))
-    return _changed(target, added, removed, is_always_marked=not is_again)
+    with ExitStack() as computed:
+        of_messages = computed.enter_context(_computed(_rows_of_messages(rows, around)))
+        of_messages = computed.enter_context(_computed(with_whether_it_counts(of_messages)))
+        claims = computed.enter_context(_computed(_claims(of_messages, around)))
+        wins, came_from = F.col("place") == 1, F.col(_FROM)
+        gone = of_messages.where(~F.col("counts"))
+        if is_again or not repeats.log.has(repeats.batch):
+            added = claims.where(~wins & (came_from != REPEATS.name))
+            _changed(repeats, added, gone.where(came_from == REPEATS.name))
+        lost = claims.where(~wins & (came_from == EVENTS.name)).select(*_ROW)
+        removed = gone.where(came_from == EVENTS.name).select(*_ROW).union(lost)
+        added = claims.where(wins & (came_from != EVENTS.name))
+        return _changed(target, added, removed, is_always_marked=not is_again)
+
+
+@contextmanager
+def _computed(rows: DataFrame) -> Iterator[DataFrame]:
+    """Rows computed once, on disk for the block: no use of them plans or computes them again."""
+    there = rows.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
+    try:
+        yield there
+    finally:
+        there._jdf.queryExecution().logical().rdd().unpersist(False)  # noqa: FBT003, SLF001 - no other way to it
 
 
 def _rows_of_messages(rows: DataFrame, around: Column) -> DataFrame:
@@ -178,7 +191,7 @@ def _changed(
         return commit(added, target)
     taken = removed.select(*_ROW).distinct().withColumn(_IS_REMOVED, F.expr("true"))
     put = added.select(*EVENTS.column_names).withColumn(_IS_REMOVED, F.expr("false"))
-    changes = put.unionByName(taken, allowMissingColumns=True).persist()
+    changes = put.unionByName(taken, allowMissingColumns=True).persist(StorageLevel.DISK_ONLY)
     base_id = target.log.current_id()
     target.check()
     _merge_changes(changes, target, removed_in)

@@ -4,7 +4,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.util import find_spec
+from importlib.metadata import distribution
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -39,6 +39,9 @@ QUICK_CHECKPOINTS: Final = {
 look for a symbolic link, is a process: twenty of them a batch. So there are four."""
 
 SLOW_PARSE_MS_MAX: Final = 1_200
+
+LAKE_RECORDS_PER_BATCH_MAX: Final = 40_000
+"""What the heap bears: at 200,000, batches of a backlog spent their time in collections of it."""
 
 
 def jobs_of(*, has_lake: bool = True, slow_parse_ms_max: int = SLOW_PARSE_MS_MAX) -> str:
@@ -174,10 +177,7 @@ def spark_jars() -> list[Path]:
 
 def spark_home() -> Path:
     """The Spark that the ``pyspark`` package brings."""
-    spec = find_spec("pyspark")
-    assert spec is not None, "pyspark is part of the set-up"
-    assert spec.origin is not None
-    return Path(spec.origin).parent
+    return Path(str(distribution("pyspark").locate_file("pyspark")))
 
 
 def host_argv(settings: JobSettings) -> list[str]:
@@ -204,6 +204,7 @@ def host_argv(settings: JobSettings) -> list[str]:
         "lake_warehouse": settings.lake.warehouse,
         "lake_catalog_uri": settings.lake.jdbc_uri,
         "lake_trigger_ms": 10_000,
+        "lake_records_per_batch_max": LAKE_RECORDS_PER_BATCH_MAX,
         "lake_lease_s": 15,  # so long it waits for jobs that were killed, and might still write
         "spool_bucket": settings.spool_bucket,
         "accepted_log": settings.accepted_log,

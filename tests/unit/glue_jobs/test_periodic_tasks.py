@@ -20,9 +20,11 @@ class Runs:
 
     def __init__(self, pauses: int, *, fails: bool = False) -> None:
         self.pauses, self.fails = pauses, fails
+        self.waited_s = list[int]()
 
     def awaitTermination(self, timeout: int) -> bool | None:  # noqa: N802 - Spark's
         self.pauses -= 1
+        self.waited_s.append(timeout)
         if self.pauses < 0 and self.fails:
             raise RuntimeError(timeout)
         return self.pauses < 0
@@ -76,6 +78,28 @@ def test_an_unexpected_error_ends_nothing() -> None:
 
 def test_a_query_that_failed_has_no_orderly_end() -> None:
     assert calls_of(lambda: None, Runs(1, fails=True)) == ["run"]
+
+
+def test_what_takes_long_rests_the_longer() -> None:
+    now_s, query = [0.0], Runs(3)
+    lasts_s = iter([1.0, 10.0, 2.0])
+
+    def run() -> None:
+        now_s[0] += next(lasts_s)
+
+    before = set(threading.enumerate())
+    PeriodicTask(
+        name="a test",
+        run=run,
+        interval_s=5,
+        is_first_at_once=False,
+        rests=3,
+        monotonic=lambda: now_s[0],
+    ).run_beside(query)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(WAIT_S)
+
+    assert query.waited_s == [5, 5, 30, 6]
 
 
 def test_in_its_caller_s_thread_it_runs_at_once_and_then_once_an_interval() -> None:
