@@ -6,7 +6,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
@@ -102,19 +103,17 @@ class ParserFolders:
             self._store.fetch(artifact, zipped)
             unpack(zipped, unpacked)
             _compile(unpacked)
-            if self._is_whole(artifact, target):  # another worker was faster
-                return
-            if target.is_dir():
-                target.chmod(0o700)
-                target.rename(beside / "spoilt")
-            zipped.replace(target.with_suffix(".zip"))
-            compiled = {k: v for k, v in digests_in(unpacked).items() if _COMPILED in k}
-            target.with_suffix(".compiled").write_bytes(orjson.dumps(compiled))
-            unpacked.rename(target)
-            _make_read_only(target)
-        except OSError:
-            if not target.is_dir():  # else another worker was faster
-                raise
+            with _alone_in(self._folder):
+                if self._is_whole(artifact, target):  # another worker was faster
+                    return
+                if target.is_dir():
+                    target.chmod(0o700)
+                    target.rename(beside / "spoilt")
+                zipped.replace(target.with_suffix(".zip"))
+                compiled = {k: v for k, v in digests_in(unpacked).items() if _COMPILED in k}
+                target.with_suffix(".compiled").write_bytes(orjson.dumps(compiled))
+                unpacked.rename(target)
+                _make_read_only(target)
         finally:
             _remove_all(beside)
 
@@ -127,6 +126,17 @@ class ParserFolders:
             is_left_behind = bool(one.suffix)  # by a worker that ended while it fetched
             if (is_left_behind or total > self._bytes_max) and _removed(one):
                 total -= sizes[one]
+
+
+@contextmanager
+def _alone_in(folder: Path) -> Iterator[None]:
+    """Of workers that fetched the same, one puts it in its place; the others find it there."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(opened)
 
 
 def _removed(folder: Path) -> bool:
