@@ -3,18 +3,20 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Final, Protocol
 
 from fleetlane.events.lake.tables import LakeTable
+from fleetlane.events.lanes import Lane
 from glue_jobs.host import query_names
 from local.servers.processes import ServerProcess
 from operations.ledger.message_results import Receipt
 from operations.ledger.reconciliation import Ledger
 from tests.rehearsal.deployed_stage import DeployedStage
 from tests.rehearsal.failures import failure_of, watching
-from tests.rehearsal.messages import lake_of, reckon
+from tests.rehearsal.messages import lake_of, land, reckon
 
 LAKE: Final = "lake"
 STANDING_LEDGER: Final = "standing_ledger"
@@ -74,6 +76,45 @@ def kept_by(
         raise failure_of(process, f"not in the lake in {limit_s:g} s: {ledger.line()}")
     _wait_for_commits(engine, LAKE, process, limit_s=limit_s)
     return ledger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resumed:
+    """What the lake's application made of new messages when it came back after its end by kill.
+
+    ``batches`` are how many each of its queries committed since, by the query's name.
+    """
+
+    parsed: Mapping[Lane, Ledger]
+    kept: Ledger
+    batches: Mapping[str, int]
+
+
+def other_lanes_and_the_lake_again(
+    engine: Engine, folder: Path, *, messages: int, limit_s: float
+) -> Resumed:
+    """Run all lanes but the standard one, one after another, and the lake from its checkpoints.
+
+    Standard lane and lake must have done their work before. Raises as ``parsed_by`` does.
+    """
+    parsed, receipts = dict[Lane, Ledger](), list[Receipt]()
+    for lane in (lane for lane in Lane if lane is not Lane.STANDARD):
+        landed = land(engine.stage.ground, lane, messages=messages)
+        with running(engine, lane, folder) as process:
+            parsed[lane] = parsed_by(engine, lane, landed, process, limit_s=limit_s)
+        receipts += landed
+    before = _batches(engine)
+    with running(engine, LAKE, folder) as process:
+        kept = kept_by(engine, receipts, process, limit_s=limit_s)
+    after = _batches(engine)
+    new = {query: after[query] - before[query] for query in before}
+    return Resumed(parsed=parsed, kept=kept, batches=new)
+
+
+def _batches(engine: Engine) -> Mapping[str, int]:
+    """The last batch that each query which writes the lake's tables committed."""
+    writers = [one for one in queries_of(engine, LAKE) if one.startswith(f"{LAKE}_")]
+    return {one: committed(engine.stage, one) for one in writers}
 
 
 def rows_of(stage: DeployedStage, tables: Sequence[LakeTable]) -> dict[str, int]:

@@ -11,7 +11,14 @@ from tests.rehearsal.defects import Settings, cause_of_failure, without
 from tests.rehearsal.deploys import NEW, deployed_over_running_jobs
 from tests.rehearsal.emr import Emr
 from tests.rehearsal.messages import land
-from tests.rehearsal.rehearsal import LAKE, kept_by, parsed_by, rows_of, running
+from tests.rehearsal.rehearsal import (
+    LAKE,
+    kept_by,
+    other_lanes_and_the_lake_again,
+    parsed_by,
+    rows_of,
+    running,
+)
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack, pytest.mark.full_length]
 
@@ -35,6 +42,18 @@ def test_a_lane_and_the_lake_do_their_work(emr: Emr, tmp_path: Path) -> None:
 
     assert (parsed.parsed, parsed.lost, kept.lost) == (MESSAGES, 0, 0)
     assert min(rows_of(emr.stage, KEPT).values()) >= MESSAGES
+
+
+def test_the_other_lanes_do_their_work_and_the_lake_goes_on_from_its_checkpoints(
+    emr: Emr, tmp_path: Path
+) -> None:
+    came = other_lanes_and_the_lake_again(emr, tmp_path, messages=MESSAGES, limit_s=LIMIT_S)
+
+    assert {lane: ledger.parsed for lane, ledger in came.parsed.items()} == dict.fromkeys(
+        (Lane.FAST, Lane.SLOW, Lane.BULK), MESSAGES
+    )
+    assert (came.kept.lost, came.kept.invented) == (0, 0)
+    assert min(came.batches.values()) >= 1
 
 
 def test_a_deploy_brings_jobs_back_in_new_code_and_one_that_does_not_start_goes_back(

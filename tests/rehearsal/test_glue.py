@@ -11,7 +11,14 @@ from tests.rehearsal.defects import cause_of_failure, jar_in_front, without
 from tests.rehearsal.deploys import NEW, deployed_over_running_jobs
 from tests.rehearsal.glue import Glue
 from tests.rehearsal.messages import land
-from tests.rehearsal.rehearsal import LAKE, kept_by, parsed_by, rows_of, running
+from tests.rehearsal.rehearsal import (
+    LAKE,
+    kept_by,
+    other_lanes_and_the_lake_again,
+    parsed_by,
+    rows_of,
+    running,
+)
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
 
@@ -35,6 +42,19 @@ def test_a_lane_and_the_lake_do_their_work(glue: Glue, tmp_path: Path) -> None:
 
     assert (parsed.parsed, parsed.lost, kept.lost) == (MESSAGES, 0, 0)
     assert min(rows_of(glue.stage, KEPT).values()) >= MESSAGES
+
+
+@pytest.mark.full_length
+def test_the_other_lanes_do_their_work_and_the_lake_goes_on_from_its_checkpoints(
+    glue: Glue, tmp_path: Path
+) -> None:
+    came = other_lanes_and_the_lake_again(glue, tmp_path, messages=MESSAGES, limit_s=LIMIT_S)
+
+    assert {lane: ledger.parsed for lane, ledger in came.parsed.items()} == dict.fromkeys(
+        (Lane.FAST, Lane.SLOW, Lane.BULK), MESSAGES
+    )
+    assert (came.kept.lost, came.kept.invented) == (0, 0)
+    assert min(came.batches.values()) >= 1
 
 
 @pytest.mark.full_length
