@@ -10,12 +10,10 @@ from fleetlane.events.lanes import Lane
 from infra.cost import scenario
 from infra.cost.backend import batches_a_month, checkpoints_usd, worker_usd
 from infra.cost.bill import Bill, bill, message_usd, receipt_usd, savings, with_http
-from infra.cost.edge import IOT_KIB_MAX, break_even_messages_per_s, iot_core_usd
 from infra.stages import Api, Engine, settings_of, stage_from
 
 
 def main(argv: Sequence[str]) -> int:
-    """Print the tables."""
     try:
         sys.stdout.write(f"{report_of(argv)}\n")
     except FleetlaneError as refusal:
@@ -151,13 +149,6 @@ def _growing(at: scenario.Scenario) -> Iterator[_Row]:
     yield "**all**", *(sum(column.values()) for column in by_size)
     by_http = (sum(million_more(with_http(at), kib).values()) for kib in SIZES_KIB)
     yield "**all, with the HTTP API**", *by_http
-    yield (
-        "AWS IoT Core's list price, in place of API Gateway and Lambda",
-        *(
-            iot_core_usd(at, kib) * scenario.MILLION if kib <= IOT_KIB_MAX else _NO_VALUE
-            for kib in SIZES_KIB
-        ),
-    )
 
 
 def _batches(at: scenario.Scenario) -> Iterator[_Row]:
@@ -173,8 +164,6 @@ def _rates(at: scenario.Scenario) -> str:
     puts = at.measure("puts_per_checkpoint") * batches_a_month(at, 0)
     on_glue, on_emr = (_cell(worker_usd(at.on(engine=engine))) for engine in _ENGINES)
     return f"""\
-- A self-hosted edge on Fargate is cheaper from a mean of {break_even_messages_per_s(at)} \
-messages a second.
 - A worker costs {on_glue} a month on Glue, {on_emr} on EMR Serverless.
 - A query at trigger 0 without async progress writes {puts / scenario.MILLION:.0f} million \
 checkpoint files a month.

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from infra.cost import backend
-from infra.cost.edge import accepted_line_bytes, edge_usd, gateway_usd, self_hosted_usd
+from infra.cost.edge import accepted_line_bytes, edge_usd
 from infra.cost.scenario import GB, HOURS_A_MONTH, MILLION, Scenario
 from infra.stages import TRACED_PER_S, Api, Engine
 
@@ -116,8 +116,6 @@ def savings(at: Scenario) -> Iterator[tuple[str, float, float]]:
     batching = f"Batching: a device sends {_READINGS_A_MESSAGE} readings in one message"
     yield batching, bill(at).usd, bill(at.batched(_READINGS_A_MESSAGE)).usd
     yield "The HTTP API instead of the REST API", bill(at).usd, bill(with_http(at)).usd
-    fargate = "A self-hosted edge on Fargate instead of API Gateway and Lambda"
-    yield fargate, gateway_usd(at), self_hosted_usd(at)
     on_glue, on_emr = (bill(at.on(engine=engine)).usd for engine in (Engine.GLUE, Engine.EMR))
     yield "EMR Serverless instead of Glue", on_glue, on_emr
     needed = {lane: backend.workers_needed(at, lane) for lane in at.traffic}

@@ -1,24 +1,16 @@
-"""What devices call: API Gateway and the functions, or a self-hosted edge in their place."""
+"""What devices call: API Gateway and the functions."""
 
 import math
 from collections.abc import Mapping
 from typing import Final
 
 from fleetlane.events.lanes import Lane
-from infra.cost.scenario import DAY_S, GB, HOURS_A_MONTH, KIB, Scenario, Traffic
+from infra.cost.scenario import GB, KIB, Scenario, Traffic
 from infra.stages import TRACED_SHARE, Api
 
 _FULL_CPU_MIB: Final = 1_769  # the memory at which Lambda gives a whole vCPU
 _EVENT_BYTES: Final = 26  # what CloudWatch adds to each line of a log
 _HTTP_REQUEST_KIB: Final = 512  # the HTTP API counts a request for each such part of a body
-IOT_KIB_MAX: Final = 128
-_IOT_PART_BYTES: Final = 5_000
-_SELF_HOSTED: Final = ("API Gateway", "Lambda: ingest", "Lambda: authorizer", "CloudWatch: logs")
-_TASK_VCPUS: Final = 1
-_TASK_GIB: Final = 2
-_CONNECTIONS_A_CAPACITY_UNIT: Final = 25
-_KIB_A_CAPACITY_UNIT: Final = 1e6 / 3600  # a second: a unit is 1 GB an hour
-_RATE_MAX: Final = 10_000
 
 
 def edge_usd(at: Scenario, lane: Lane) -> Mapping[str, float]:
@@ -52,48 +44,6 @@ def _request_usd(at: Scenario, traffic: Traffic) -> float:
 
 def accepted_line_bytes(at: Scenario) -> float:
     return at.measure("accepted_line_bytes") + _EVENT_BYTES
-
-
-def iot_core_usd(at: Scenario, kib: float) -> float:
-    """AWS's other way in, by list price: for each 5 KB a message, and a rule that puts it on."""
-    parts = math.ceil(kib * KIB / _IOT_PART_BYTES)
-    return parts * (at.usd("iot_message") + at.usd("iot_rule") + at.usd("iot_action"))
-
-
-def gateway_usd(at: Scenario) -> float:
-    """A month of what a self-hosted edge would replace."""
-    return sum(
-        edge_usd(at, lane)[component] * traffic.messages_a_month
-        for lane, traffic in at.traffic.items()
-        for component in _SELF_HOSTED
-    )
-
-
-def self_hosted_usd(at: Scenario) -> float:
-    """A month of Fargate's tasks, the balancer, and the one line still logged of a message.
-
-    A device opens a connection for each message: the most expensive case.
-    """
-    seconds = HOURS_A_MONTH * 3600
-    messages_per_s = at.messages_a_month / seconds
-    kib = sum(one.messages_a_month * one.body_kib for one in at.traffic.values())
-    units = max(messages_per_s / _CONNECTIONS_A_CAPACITY_UNIT, kib / seconds / _KIB_A_CAPACITY_UNIT)
-    busy_vcpus = messages_per_s * at.peak * at.measure("fargate_cpu_us") / 1e6
-    needed = math.ceil(busy_vcpus / _TASK_VCPUS / at.measure("worker_busy_share"))
-    task_usd = at.usd("fargate_vcpu_hour", _TASK_VCPUS) + at.usd("fargate_gb_hour", _TASK_GIB)
-    hour_usd = max(int(at.measure("fargate_tasks_min")), needed) * task_usd
-    hour_usd += at.usd("balancer_hour") + at.usd("balancer_capacity_hour", units)
-    logged_gb = accepted_line_bytes(at) * at.messages_a_month / GB
-    return hour_usd * HOURS_A_MONTH + at.usd("log_gb", logged_gb)
-
-
-def break_even_messages_per_s(at: Scenario) -> int:
-    """The mean rate from which a self-hosted edge is cheaper, with sizes of the standard lane."""
-    rates = (
-        (per_s, at.in_one_lane(Lane.STANDARD, messages_a_day=per_s * DAY_S))
-        for per_s in range(1, _RATE_MAX)
-    )
-    return next((per_s for per_s, at in rates if self_hosted_usd(at) < gateway_usd(at)), _RATE_MAX)
 
 
 def _ingest_usd(at: Scenario, traffic: Traffic) -> float:

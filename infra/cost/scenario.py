@@ -153,11 +153,6 @@ class Scenario:
         changed = replace(self.traffic[lane], body_kib=body_kib)
         return replace(self, traffic={**self.traffic, lane: changed})
 
-    def in_one_lane(self, lane: Lane, *, messages_a_day: float) -> "Scenario":
-        """The same stage with one lane's messages alone, as large as they are there."""
-        alone = replace(self.traffic[lane], messages_a_day=messages_a_day)
-        return replace(self, traffic={lane: alone})
-
     def batched(self, readings: int) -> "Scenario":
         """The same readings in fewer messages; those of the last two lanes stay as they are."""
         fewer = {

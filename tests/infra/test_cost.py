@@ -15,7 +15,6 @@ from infra.constructs.jobs.spark_applications import WORKER_CPUS
 from infra.cost.__main__ import main, million_more
 from infra.cost.backend import WORKER_GIB, WORKER_VCPUS, checkpoints_usd
 from infra.cost.bill import bill, message_usd, with_http
-from infra.cost.edge import break_even_messages_per_s, gateway_usd, self_hosted_usd
 from infra.cost.scenario import (
     LARGE_LANES,
     BadScenarioError,
@@ -170,16 +169,6 @@ def test_the_engines_differ_by_their_workers_alone() -> None:
     differing = {name for name, _ in glue.fixed if glue.of(name) != emr.of(name)}
 
     assert differing == {"Spark: workers"}
-
-
-def test_a_handler_of_ones_own_pays_from_the_rate_that_is_named() -> None:
-    even_per_s = break_even_messages_per_s(_scenario())
-
-    def saved_usd(messages_per_s: float) -> float:
-        at = _scenario().in_one_lane(Lane.STANDARD, messages_a_day=messages_per_s * 86_400)
-        return gateway_usd(at) - self_hosted_usd(at)
-
-    assert saved_usd(even_per_s * 0.9) < 0 < saved_usd(even_per_s * 1.1)
 
 
 @pytest.mark.parametrize(
