@@ -43,14 +43,11 @@ class LocalCanary:
         self._canary = Canary(api_url=self._api_url, key=key)
         self._thread.start()
 
-    def stop(self) -> None:
-        """Send no more slots; waits a while for one that is under way."""
+    def stop(self) -> tuple[Receipt, ...]:
+        """Send no more slots, and give what it was answered; waits a while for one under way."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(_STOP_S)
-
-    def receipts(self) -> tuple[Receipt, ...]:
-        """What it was answered so far."""
         return tuple(
             Receipt(raw_id=one.raw_id, sha256=one.sha256, events=1) for one in self._accepted
         )

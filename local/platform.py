@@ -17,7 +17,7 @@ from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import LaneTrigger
 from fleetlane.events.names import COMMON_AUDIENCE
-from fleetlane.events.overrides import RateLimits
+from infra.stages import settings_of, stage_from
 from local.canary import LocalCanary
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.flow_activation import activation_here, deploy_example, publish_new_flows
@@ -30,6 +30,7 @@ from operations.endpoints import (
     FLOWS_BUCKET,
     FLOWS_MAX_AGE_S,
     LAKE_BUCKET,
+    LOCAL_STAGE,
     OVERRIDES_BUCKET,
     PARKED_BUCKET,
     PAYLOAD_BUCKET,
@@ -43,13 +44,6 @@ from operations.ledger.message_results import Receipt
 
 RECEIPTS_TABLE: Final = "fleetlane-receipts"
 SPOOL_BUCKET: Final = "fleetlane-spool"
-
-RATE_LIMITS: Final = RateLimits(
-    soft_per_minute=6_000,
-    hard_per_minute=12_000,
-    soft_bytes_per_minute=256 << 20,
-    hard_bytes_per_minute=1 << 30,
-)
 
 _LOOK_EVERY_S: Final = 0.5
 _OVERRIDES_MAX_AGE_S: Final = 2
@@ -135,10 +129,7 @@ class Platform:
 
     def stopped_canary(self) -> tuple[Receipt, ...]:
         """Stop the canary, so that nothing of it lands later, and give what it was answered."""
-        if self.canary is None:
-            return ()
-        self.canary.stop()
-        return self.canary.receipts()
+        return () if self.canary is None else self.canary.stop()
 
     @property
     def lake(self) -> LocalLake:
@@ -232,7 +223,8 @@ class Platform:
 
 
 def gateway_environment(aws: LocalAws, *, kafka_bootstrap_servers: str) -> dict[str, str]:
-    """What the gateway's functions see, of the stores and limits on this machine."""
+    """What the gateway's functions see: this machine's stores, and the limits of stage local."""
+    stage = stage_from(LOCAL_STAGE, settings_of(LOCAL_STAGE))
     return {
         **aws.client_environment,
         "KAFKA_BOOTSTRAP_SERVERS": kafka_bootstrap_servers,
@@ -243,10 +235,10 @@ def gateway_environment(aws: LocalAws, *, kafka_bootstrap_servers: str) -> dict[
         "FLOWS_MAX_AGE_S": str(FLOWS_MAX_AGE_S),
         "OVERRIDES_BUCKET": OVERRIDES_BUCKET,
         "OVERRIDES_MAX_AGE_S": str(_OVERRIDES_MAX_AGE_S),
-        "SOFT_RATE_LIMIT_PER_MINUTE": str(RATE_LIMITS.soft_per_minute),
-        "HARD_RATE_LIMIT_PER_MINUTE": str(RATE_LIMITS.hard_per_minute),
-        "SOFT_RATE_LIMIT_BYTES_PER_MINUTE": str(RATE_LIMITS.soft_bytes_per_minute),
-        "HARD_RATE_LIMIT_BYTES_PER_MINUTE": str(RATE_LIMITS.hard_bytes_per_minute),
+        "SOFT_RATE_LIMIT_PER_MINUTE": str(stage.soft_rate_limit_per_minute),
+        "HARD_RATE_LIMIT_PER_MINUTE": str(stage.hard_rate_limit_per_minute),
+        "SOFT_RATE_LIMIT_BYTES_PER_MINUTE": str(stage.soft_rate_limit_bytes_per_minute),
+        "HARD_RATE_LIMIT_BYTES_PER_MINUTE": str(stage.hard_rate_limit_bytes_per_minute),
         "REGISTRY_TABLE": REGISTRY_TABLE,
         "AUDIENCES": f"{AUDIENCE},{COMMON_AUDIENCE}",
         "SWEEP_AFTER_S": _SWEEP_AFTER_S,

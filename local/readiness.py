@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from clients.account import AccountUnavailableError
 from infra.stages import Engine, Stage
@@ -10,6 +10,10 @@ from local.setup.doctor import MISSING, OK, Finding
 
 FUNCTIONS_LEFT_FREE: Final = 100
 """Lambda does not let functions reserve the last of an account."""
+
+_EMR_VCPUS: Final = ("EMR vCPUs", "emr-serverless", "L-D05C8A75", 4)
+_GLUE_DPUS: Final = ("Glue DPUs", "glue", "L-08F3B322", 1)
+"""A quota, how Service Quotas calls it, and how much of it each worker takes."""
 
 _QUOTAS_PAGE: Final = "ask for more in Service Quotas, which may take days"
 
@@ -33,14 +37,14 @@ type _Said = tuple[str, str]
 
 def lacking(stage: Stage, account: Account) -> Iterator[Finding]:
     """Check one thing after the other; changes nothing. What AWS does not say is lacking."""
-    quota = _quota(stage)
+    what, service, code, each = _EMR_VCPUS if stage.engine is Engine.EMR else _GLUE_DPUS
     checks: list[tuple[str, Callable[[], _Said]]] = [
         ("account", lambda: _number(stage, account.number())),
         ("zones", lambda: _zones(stage, account.zones())),
         ("bootstrap", lambda: _bootstrap(stage, is_there=account.is_bootstrapped())),
         ("functions", lambda: _functions(stage, account.functions_at_once())),
         ("requests", lambda: _enough("requests/s", stage.requests_per_s, account.requests_per_s())),
-        (quota.name, lambda: _enough(quota.name, stage.workers * quota.each, quota.of(account))),
+        (what, lambda: _enough(what, stage.workers * each, account.quota(service, code))),
         ("e-mail", lambda: _email(stage)),
     ]
     if stage.device_domain is not None:
@@ -55,24 +59,6 @@ def lacking(stage: Stage, account: Account) -> Iterator[Finding]:
         except AccountUnavailableError as problem:
             said, remedy = str(problem), "look it up, or use credentials that may ask"
         yield Finding(name, MISSING if remedy else OK, said, remedy)
-
-
-class _Quota(NamedTuple):
-    """What each worker takes so much of. ``code`` is how Service Quotas calls it."""
-
-    name: str
-    service: str
-    code: str
-    each: int
-
-    def of(self, account: Account) -> int:
-        return account.quota(self.service, self.code)
-
-
-def _quota(stage: Stage) -> _Quota:
-    if stage.engine is Engine.EMR:
-        return _Quota("EMR vCPUs", "emr-serverless", "L-D05C8A75", each=4)
-    return _Quota("Glue DPUs", "glue", "L-08F3B322", each=1)
 
 
 def _number(stage: Stage, number: str) -> _Said:

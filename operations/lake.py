@@ -9,17 +9,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from clients.aws import s3_client
 from clients.lake.laptop_lake import LakeMissingError, LaptopLake
-from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.lake.tables import CATALOG, RECEIVED
 from operations.fleet.fleet import Fleet, Lake
 from operations.platform import Platform
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
-
-    from operations.replay.archive import ArchivedPayloads
 
 
 @contextmanager
@@ -64,11 +60,3 @@ def fleet_of(platform: Platform, *, asked_at_ms: int) -> Iterator[Fleet]:
         Fleet(lake, registered, asked_at_ms=asked_at_ms) as fleet,
     ):
         yield fleet
-
-
-def archived_payloads_of(platform: Platform) -> "ArchivedPayloads":
-    """Bodies by reference, where they were or in the lake's archive."""
-    from operations.replay.archive import ArchivedPayloads  # noqa: PLC0415
-
-    archived = PayloadBucket(s3_client(platform.aws), platform.resources.lake_bucket)
-    return ArchivedPayloads(stored=platform.messages.payloads, archived=archived)

@@ -1,13 +1,13 @@
 """One platform as operators' commands see it: the one on this machine, or a deployed stage."""
 
 import getpass
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+from botocore.exceptions import NoCredentialsError
 from msgspec.structs import replace
 
 from clients.account import AccountUnavailableError, AwsAccount
@@ -16,6 +16,7 @@ from clients.aws import (
     AwsSettings,
     S3Client,
     Table,
+    asking,
     aws_client,
     client_config,
     dynamodb_table,
@@ -191,13 +192,11 @@ class Platform:
         return ""
 
     @property
-    def lake_tables(self) -> Sequence[LakeTables]:
-        """What the lake's job writes here."""
-        return lake_tables(self.resources.raw_archive_days)
-
-    def upkeep_requests(self, tables: LakeTables) -> UpkeepRequests:
-        """What is asked of the job that writes these tables of the lake."""
-        return UpkeepRequests(self._s3, self.resources.lake_bucket, tables)
+    def upkeep_requests(self) -> Mapping[LakeTables, UpkeepRequests]:
+        """What is asked of the lake's job, by the tables that it writes here."""
+        s3, bucket = self._s3, self.resources.lake_bucket
+        written = lake_tables(self.resources.raw_archive_days)
+        return {tables: UpkeepRequests(s3, bucket, tables) for tables in written}
 
     @property
     def _devices_table(self) -> Table:
@@ -210,16 +209,12 @@ class Platform:
 
 def deployed_resources(stage: str, aws: AwsSettings) -> StageResources:
     """What the deploy wrote of a stage; raises as ``Platform.of_stage``."""
-    try:
-        found = aws_client("ssm", aws).get_parameter(Name=parameter_name(stage))
-    except NoCredentialsError:
-        raise NoAwsCredentialsError(stage) from None
-    except (BotoCoreError, ClientError) as problem:
-        if (
-            isinstance(problem, ClientError)
-            and problem.response["Error"]["Code"] == "ParameterNotFound"
-        ):
-            region = aws.region or aws_client("ssm", aws).meta.region_name
-            raise UnknownStageError(stage, region) from None
-        raise StageUnavailableError(stage, str(problem)) from None
+    with asking(lambda problem: StageUnavailableError(stage, problem)):
+        ssm = aws_client("ssm", aws)
+        try:
+            found = ssm.get_parameter(Name=parameter_name(stage))
+        except NoCredentialsError:
+            raise NoAwsCredentialsError(stage) from None
+        except ssm.exceptions.ParameterNotFound:
+            raise UnknownStageError(stage, ssm.meta.region_name) from None
     return StageResources.from_json(found["Parameter"]["Value"])

@@ -90,13 +90,10 @@ class DeviceRegistry:
 
     def find(self, device_id: str) -> RegisteredDevice | None:
         """Look a device up, as last written; raises ``BadDeviceError`` for an item that is none."""
-        item = self._item(device_id)
-        return None if item is None else device_from_item(item)
-
-    def _item(self, device_id: str) -> Mapping[str, Any] | None:
         with reaching_dynamodb():
             answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
-        return answer.get("Item")
+        item = answer.get("Item")
+        return None if item is None else device_from_item(item)
 
     def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
         """Look many devices up, a hundred a call; an item that is no device is left out."""

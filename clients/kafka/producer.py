@@ -78,7 +78,8 @@ class KafkaProducer:
         self._connect, self._clock_s = connect, clock_s
         if isinstance(security, KafkaSecurity):
             security = security_configuration(security)
-        self._token = RememberedToken.of(security)
+        make_token = security.get("oauth_cb")
+        self._token = None if make_token is None else RememberedToken(make_token)
         self._configuration = {
             **producer_configuration(bootstrap_servers, delivery_timeout_s),
             **security,

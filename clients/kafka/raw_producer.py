@@ -76,8 +76,6 @@ def is_fatal(error: KafkaError | None) -> bool:
     return error is not None and (error.fatal() or error.code() == KafkaError._FATAL)  # noqa: SLF001
 
 
-_TOPIC_APPEARS_MS: Final = 1_000
-
 type DeliveryCallback = Callable[[KafkaError | None, Message], None]
 type Connect = Callable[[Mapping[str, object]], RawProducer]
 
@@ -126,6 +124,6 @@ def producer_configuration(bootstrap_servers: str, delivery_timeout_s: float) ->
         "retry.backoff.ms": 50,
         "retry.backoff.max.ms": 500,
         # A topic that is missing is said to be so after a second, not after half a minute.
-        "topic.metadata.propagation.max.ms": _TOPIC_APPEARS_MS,
+        "topic.metadata.propagation.max.ms": 1_000,
         "log_level": 0,
     }

@@ -2,8 +2,8 @@
 
 import math
 import os
-from collections.abc import Callable, Mapping
-from typing import Any, Final, Self
+from collections.abc import Callable
+from typing import Any, Final
 
 from fleetlane.events.job_arguments import KafkaSecurity
 
@@ -34,11 +34,6 @@ class RememberedToken:
     def __init__(self, make: MakeToken) -> None:
         self._make = make
         self._ends_s = math.inf
-
-    @classmethod
-    def of(cls, security: Mapping[str, Any]) -> Self | None:
-        """That of a configuration; ``None`` where no tokens are used."""
-        return cls(security["oauth_cb"]) if "oauth_cb" in security else None
 
     def __call__(self, configuration: str) -> tuple[str, float]:
         token, self._ends_s = self._make(configuration)

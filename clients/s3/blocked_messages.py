@@ -48,12 +48,10 @@ class BlockedMessages:
 
     def found(self, position: KafkaPosition) -> BlockedMessage | None:
         """The message at a position of Kafka's, if it was ever blocked and not tried again."""
-        key = _key(position.topic, position.partition, position.offset)
-        return self._objects.read(key, BlockedMessage)
+        return self._objects.read(_key(position), BlockedMessage)
 
     def put(self, blocked: BlockedMessage) -> None:
-        key = _key(blocked.topic, blocked.partition, blocked.offset)
-        self._objects.put(key, msgspec.json.encode(blocked))
+        self._objects.put(_key(blocked), msgspec.json.encode(blocked))
 
     def waiting(self, topic: str) -> list[BlockedMessage]:
         """The messages of a topic that wait for an operator."""
@@ -67,7 +65,7 @@ class BlockedMessages:
 
     def retry(self, blocked: BlockedMessage) -> None:
         """Let it be tried again."""
-        self._objects.delete(_key(blocked.topic, blocked.partition, blocked.offset))
+        self._objects.delete(_key(blocked))
 
 
 def blocking_topics(stream: str) -> list[str]:
@@ -75,5 +73,5 @@ def blocking_topics(stream: str) -> list[str]:
     return [str(RawTopic(lane=lane, blocking_stream=stream)) for lane in Lane]
 
 
-def _key(topic: str, partition: int, offset: int) -> str:
-    return f"{BLOCKED_MESSAGES}{topic}/{partition}-{offset}.json"
+def _key(at: KafkaPosition | BlockedMessage) -> str:
+    return f"{BLOCKED_MESSAGES}{at.topic}/{at.partition}-{at.offset}.json"

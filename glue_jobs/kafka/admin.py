@@ -64,11 +64,8 @@ class KafkaAdmin:
 
     def committed(self, group: str) -> Offsets:
         """How far a group has read, where that was written down."""
-        found = self._asked(
-            lambda: (
-                self._admin.listConsumerGroupOffsets(group).partitionsToOffsetAndMetadata().get()
-            )
-        )
+        listed = self._asked(lambda: self._admin.listConsumerGroupOffsets(group))
+        found = self._asked(lambda: listed.partitionsToOffsetAndMetadata().get())
         return {
             (entry.getKey().topic(), entry.getKey().partition()): entry.getValue().offset()
             for entry in found.entrySet()

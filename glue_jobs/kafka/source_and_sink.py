@@ -136,16 +136,20 @@ def written_to_kafka(
             "asyncProgressTrackingCheckpointIntervalMs", ASYNC_CHECKPOINT_INTERVAL_MS
         )
     if plan.real_time_batch_ms is not None:
-        return _started_in_real_time(session, writer, plan.real_time_batch_ms)
+        return started_with_real_time_trigger(session, writer, plan.real_time_batch_ms)
     return writer.start()
 
 
-def _started_in_real_time(
+def started_with_real_time_trigger(
     session: SparkSession, writer: DataStreamWriter, batch_ms: int
 ) -> StreamingQuery:
-    """By the JVM's own interface: PySpark 4.1 has no argument for this trigger."""
+    """Start a query; an error of py4j, or a ``TypeError``, where this Spark has no such trigger.
+
+    By the JVM's own interface: PySpark 4.1 has no argument for it.
+    """
+    triggers = java_class(session, "org.apache.spark.sql.streaming.Trigger")
     java = writer._jwrite.outputMode("update")  # noqa: SLF001
-    return StreamingQuery(java.trigger(real_time_trigger(session, batch_ms)).start())
+    return StreamingQuery(java.trigger(triggers.RealTime(f"{batch_ms} milliseconds")).start())
 
 
 def sink_options(arguments: JobArguments) -> dict[str, str]:
@@ -158,12 +162,6 @@ def sink_options(arguments: JobArguments) -> dict[str, str]:
         "kafka.compression.type": "lz4",
         "kafka.max.request.size": str(2 * REROUTED_BYTES_MAX),
     }
-
-
-def real_time_trigger(session: SparkSession, batch_ms: int) -> Any:
-    """Spark's trigger; an error of py4j, or a ``TypeError``, where this Spark has none."""
-    triggers = java_class(session, "org.apache.spark.sql.streaming.Trigger")
-    return triggers.RealTime(f"{batch_ms} milliseconds")
 
 
 def write_alerts(session: SparkSession, arguments: JobArguments, alerts: Sequence[Alert]) -> None:

@@ -21,14 +21,12 @@ def without_erased(
     """
     if not erased_until_ms:
         return rows
-    notes = rows.sparkSession.createDataFrame(list(erased_until_ms.items()), _ERASED).alias(
-        "erased"
-    )
+    notes = rows.sparkSession.createDataFrame(list(erased_until_ms.items()), _ERASED)
     is_erased = (F.col("row.device_id") == F.col("erased.device_id")) & (
         F.col("row.arrived_ms") <= F.col("erased.until_ms")
     )
     came = rows.withColumn("arrived_ms", _arrived_ms(table)).alias("row")
-    return came.join(F.broadcast(notes), is_erased, "left_anti").drop("arrived_ms")
+    return came.join(F.broadcast(notes.alias("erased")), is_erased, "left_anti").drop("arrived_ms")
 
 
 def _arrived_ms(table: LakeTable) -> Column:

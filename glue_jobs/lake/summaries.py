@@ -67,9 +67,8 @@ def final_outcomes(parsed: DataFrame) -> DataFrame:
     ranks = F.array(*(F.lit(outcome) for outcome in OUTCOMES_BY_RANK))
     order = F.struct(F.array_position(ranks, F.col("outcome")), F.col("attempt"))
     row = F.struct("outcome", "reason", "events", "parse_us", "inflated_bytes")
-    return (
-        parsed.groupBy("day", "id").agg(F.max_by(row, order).alias("t")).select("day", "id", "t.*")
-    )
+    final = parsed.groupBy("day", "id").agg(F.max_by(row, order).alias("t"))
+    return final.select("day", "id", "t.*")
 
 
 def closed_hour_ms(latest_ms: int) -> int:

@@ -75,15 +75,10 @@ class LaneListener(QueryListener):
     """Publishes a lane's values of all batches since the last time, while nothing arrives too."""
 
     def __init__(
-        self,
-        query_name: str,
-        *,
-        publish: Callable[[LaneValues], None],
-        now_ms: Callable[[], int],
-        every_ms: int = PUBLISH_EVERY_MS,
+        self, query_name: str, *, publish: Callable[[LaneValues], None], now_ms: Callable[[], int]
     ) -> None:
         super().__init__(query_name)
-        self._publish, self._now_ms, self._every_ms = publish, now_ms, every_ms
+        self._publish, self._now_ms = publish, now_ms
         self._gathered: LaneValues = {}
         self._published_ms = 0
 
@@ -97,7 +92,7 @@ class LaneListener(QueryListener):
         """Take values of another batch, or of the time since the last ones."""
         self._gathered = together(self._gathered, values)
         now_ms = self._now_ms()
-        if now_ms - self._published_ms >= self._every_ms:
+        if now_ms - self._published_ms >= PUBLISH_EVERY_MS:
             self._publish(self._gathered)
             self._gathered, self._published_ms = {}, now_ms
 

@@ -53,11 +53,10 @@ def landed_hours(judged: DataFrame, *, counted_until_ms: int) -> list[LandedHour
     """Count messages, as ``judged_messages`` gives them, and name the first missing ones."""
     group = ("hour_ms", "stream", "lane")
     landings = F.greatest("landings", F.lit(1))
+    is_before = F.col("arrival_ms") < counted_until_ms
     counted = judged.groupBy(*group).agg(
         F.sum(landings).alias("landed"),
-        F.coalesce(F.sum(F.when(F.col("arrival_ms") < counted_until_ms, landings)), F.lit(0)).alias(
-            "landed_before"
-        ),
+        F.sum(F.when(is_before, landings).otherwise(0)).alias("landed_before"),
         F.sum(landings - 1).alias("duplicate"),
         *(F.count_if(F.col("end") == end).alias(end) for end in _ENDS),
     )

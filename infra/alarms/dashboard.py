@@ -19,7 +19,6 @@ _LANE_WIDTH: Final = _PAGE_WIDTH // len(Lane)
 def add_dashboard(
     scope: Construct, stage: Stage, *, api: DeviceApi, alarms: Sequence[cloudwatch.Alarm]
 ) -> None:
-    """Add the stage's page."""
     ours = OurMetrics(stage)
     page = cloudwatch.Dashboard(scope, "Dashboard", dashboard_name=f"fleetlane-{stage.name}")
     page.add_widgets(

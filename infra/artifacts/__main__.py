@@ -4,16 +4,14 @@ import argparse
 import sys
 import zipfile
 from pathlib import Path
-from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import sha256_of_file
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.archive import CannotBuildError
 from infra.artifacts.build import IN_AWS, Targets, build
+from infra.artifacts.folder import ROOT
 from infra.artifacts.jobs import own_python
-
-ROOT: Final = Path(__file__).resolve().parents[2]
 
 
 def main() -> int:

@@ -14,7 +14,7 @@ from fleetlane.parsers.artifacts.building import CannotBuildError as UvFailedErr
 from fleetlane.parsers.artifacts.building import Platform, Uv, uv_for, write_built
 from infra.artifacts import archive
 from infra.artifacts.folder import ENVIRONMENT
-from infra.artifacts.functions import write_functions
+from infra.artifacts.functions import function_names, write_function
 from infra.artifacts.jobs import write_environment, write_jars, write_jobs
 
 WHEEL_BYTES_MAX: Final = 1_000_000
@@ -86,13 +86,15 @@ def build(
         wheels = build_wheels(uv, scratch=scratch / "wheels", folder=folder / "wheels")
         yield from wheels.values()
         events, parsers = (archive.wheel_contents(wheels[project]) for project in OUR_PROJECTS[:2])
-        yield from write_functions(
-            uv,
-            platform=targets.functions,
-            events=events,
-            scratch=scratch / "functions",
-            folder=folder / "functions",
-        )
+        for function in function_names(root):
+            yield write_function(
+                uv,
+                function,
+                platform=targets.functions,
+                events=events,
+                scratch=scratch / "functions" / function,
+                path=folder / "functions" / f"{function}.zip",
+            )
         yield from write_jobs(
             uv,
             ours=archive.merged(events, parsers),

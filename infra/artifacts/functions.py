@@ -4,7 +4,6 @@ import importlib.util
 import marshal
 import sys
 import warnings
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -70,15 +69,6 @@ def write_function(
     if size_bytes > FUNCTION_BYTES_MAX:
         raise archive.ArtifactTooLargeError(path.name, size_bytes, FUNCTION_BYTES_MAX)
     return archive.write_archive(path, contents)
-
-
-def write_functions(
-    uv: Uv, *, platform: Platform, events: Contents, scratch: Path, folder: Path
-) -> Iterator[Path]:
-    """Write the zips of all functions into ``folder``, as ``write_function`` does."""
-    for name in function_names(uv.project):
-        own, path = scratch / name, folder / f"{name}.zip"
-        yield write_function(uv, name, platform=platform, events=events, scratch=own, path=path)
 
 
 def function_names(root: Path) -> tuple[str, ...]:

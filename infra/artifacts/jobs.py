@@ -10,7 +10,6 @@ import hashlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 from typing import Final
 
 from fleetlane.events.flows.artifacts import sha256_of_file
@@ -18,7 +17,7 @@ from fleetlane.parsers.artifacts.building import Platform, Uv
 from fleetlane.parsers.artifacts.writing import PYTHON as VERSION
 from fleetlane.parsers.artifacts.writing import Contents
 from infra.artifacts import archive
-from infra.artifacts.folder import PYTHON
+from infra.artifacts.folder import PACKAGES, PACKAGES_AS_WHEELS, PYTHON, SCRIPT, SOURCES
 
 ENGINES_BRING: Final = (
     *("boto3", "botocore", "jmespath", "python-dateutil", "s3transfer", "six", "urllib3"),
@@ -26,28 +25,26 @@ ENGINES_BRING: Final = (
 )
 """Packages of the group that Glue 6.0 and EMR have, as they have pyspark and pandas."""
 
-_JARS: Final = MappingProxyType(
-    {
-        "msk/aws-msk-iam-auth-2.3.5.jar": (
-            "3f8f597bad98c5bd5618450a2b5b2d4917734be64671837cb9bda9a0e016fb3d"
-        ),
-        "spark/commons-pool2-2.12.1.jar": (
-            "5273c8bc8c0dca2211175c0d27efbd7228efae99689aac001a8e1ef8e872e9ef"
-        ),
-        "spark/iceberg-spark-runtime-4.1_2.13-1.11.0.jar": (
-            "d6ea6c5d099288daeb7d5a92061bd3d7d8f296492632b42378e5f2f0e3066242"
-        ),
-        "spark/kafka-clients-3.9.1.jar": (
-            "7568b998572d256f0b7bc0afdc1b7a2588b8b08415c62ce314c864a6851ae9d9"
-        ),
-        "spark/spark-sql-kafka-0-10_2.13-4.1.3.jar": (
-            "cb31ffd9c8f5527dba061db8af671d295562092e4f3f5ff42fc249fab8a8fde6"
-        ),
-        "spark/spark-token-provider-kafka-0-10_2.13-4.1.1.jar": (
-            "e510adc37b03d01d0a190d0dab472b5538e05eaa77454f7e9477156d7a6820ae"
-        ),
-    }
-)
+_JARS: Final = {
+    "msk/aws-msk-iam-auth-2.3.5.jar": (
+        "3f8f597bad98c5bd5618450a2b5b2d4917734be64671837cb9bda9a0e016fb3d"
+    ),
+    "spark/commons-pool2-2.12.1.jar": (
+        "5273c8bc8c0dca2211175c0d27efbd7228efae99689aac001a8e1ef8e872e9ef"
+    ),
+    "spark/iceberg-spark-runtime-4.1_2.13-1.11.0.jar": (
+        "d6ea6c5d099288daeb7d5a92061bd3d7d8f296492632b42378e5f2f0e3066242"
+    ),
+    "spark/kafka-clients-3.9.1.jar": (
+        "7568b998572d256f0b7bc0afdc1b7a2588b8b08415c62ce314c864a6851ae9d9"
+    ),
+    "spark/spark-sql-kafka-0-10_2.13-4.1.3.jar": (
+        "cb31ffd9c8f5527dba061db8af671d295562092e4f3f5ff42fc249fab8a8fde6"
+    ),
+    "spark/spark-token-provider-kafka-0-10_2.13-4.1.1.jar": (
+        "e510adc37b03d01d0a190d0dab472b5538e05eaa77454f7e9477156d7a6820ae"
+    ),
+}
 """How Kafka logs in to Amazon MSK, Spark's connector, and Iceberg for EMR: each with its SHA-256.
 
 local/setup/ivy.xml fetches them. What else they need, AWS's SDK and Jackson, the engines have.
@@ -65,14 +62,10 @@ def write_jobs(
     folder.mkdir(parents=True, exist_ok=True)
     code = [archive.source_contents(uv.project, name) for name in ("glue_jobs", "clients")]
     return (
-        Path(shutil.copyfile(uv.project / "glue_jobs" / "host.py", folder / "host.py")),
-        archive.write_archive(folder / "fleetlane-jobs.zip", archive.merged(ours, *code)),
-        archive.write_archive(
-            folder / "fleetlane-packages.zip", archive.installed_contents(scratch)
-        ),
-        archive.write_archive(
-            folder / "fleetlane-packages.gluewheels.zip", _zip_of_wheels(scratch)
-        ),
+        Path(shutil.copyfile(uv.project / "glue_jobs" / SCRIPT, folder / SCRIPT)),
+        archive.write_archive(folder / SOURCES, archive.merged(ours, *code)),
+        archive.write_archive(folder / PACKAGES, archive.installed_contents(scratch)),
+        archive.write_archive(folder / PACKAGES_AS_WHEELS, _zip_of_wheels(scratch)),
     )
 
 

@@ -1,6 +1,6 @@
 """The private network, as functions, jobs and brokers are given it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +9,10 @@ from aws_cdk import aws_ec2 as ec2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateNetwork:
-    """``private_subnets`` has one in each zone. Each group may reach what its members need."""
+    """``subnets`` are private, one in each zone. Each group may reach what its members need."""
 
     vpc: ec2.Vpc
-    private_subnets: ec2.SubnetSelection
+    subnets: Sequence[ec2.ISubnet]
     functions_group: ec2.SecurityGroup
     jobs_group: ec2.SecurityGroup
     brokers_group: ec2.SecurityGroup
@@ -20,10 +20,5 @@ class PrivateNetwork:
     @property
     def of_functions(self) -> Mapping[str, Any]:
         """Where a function is placed, as CDK is given it."""
-        groups = [self.functions_group]
-        return {"vpc": self.vpc, "vpc_subnets": self.private_subnets, "security_groups": groups}
-
-    @property
-    def subnets(self) -> list[ec2.ISubnet]:
-        subnet_type = self.private_subnets.subnet_type
-        return self.vpc.select_subnets(subnet_type=subnet_type).subnets
+        subnets = ec2.SubnetSelection(subnets=self.subnets)
+        return {"vpc": self.vpc, "vpc_subnets": subnets, "security_groups": [self.functions_group]}

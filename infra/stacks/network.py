@@ -34,7 +34,7 @@ class Network(PlatformStack):
         )
         self.private = PrivateNetwork(
             vpc=self._vpc,
-            private_subnets=ec2.SubnetSelection(subnet_type=subnet_type),
+            subnets=self._vpc.select_subnets(subnet_type=subnet_type).subnets,
             functions_group=self._group("Functions", "what calls Kafka from Lambda"),
             jobs_group=self._group("Jobs", "drivers and executors of Spark"),
             brokers_group=self._group("Brokers", "Kafka", may_call_out=False),

@@ -6,14 +6,13 @@ Powertools writes the same lines, which took it a third of the time that ingest 
 import json
 import os
 import sys
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from functools import cache
 from typing import Any
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import NAMESPACE, Dimension, FunctionMetric, Service
+from fleetlane.events.times import now_ms
 
 
 class MetricLine:
@@ -33,14 +32,9 @@ class MetricLine:
         self._template = _template(service, values, metrics, self.description)
 
     def write(self, *values: float, of: StrEnum | None = None) -> None:
-        """Write the line, unless Powertools' own switch says that no metrics are wanted.
-
-        ``values`` are in the order of the metrics; ``of`` is the dimension's value.
-        """
-        if not _is_disabled():
-            now_ms = time.time_ns() // 1_000_000
-            gaps = (now_ms, *values) if of is None else (now_ms, of, *values)
-            sys.stdout.write(self._template % gaps)
+        """Write ``values``, in the order of the metrics; ``of`` is the dimension's value."""
+        gaps = (now_ms(), *values) if of is None else (now_ms(), of, *values)
+        sys.stdout.write(self._template % gaps)
 
 
 class AcceptedLine:
@@ -68,11 +62,9 @@ class AcceptedLine:
         Without a ``stream`` they are repeats of messages that were counted, and stored, before:
         they are answered once more, and are no more records of their stream.
         """
-        if not _is_disabled():
-            template = self._repeats if stream is None else self._template
-            # The name of a stream is checked, or our own: no character of it needs an escape.
-            gaps = (arrival_millis, stream or "", lane, count, body_bytes)
-            sys.stdout.write(template % gaps)
+        template = self._repeats if stream is None else self._template
+        # The name of a stream is checked, or our own: no character of it needs an escape.
+        sys.stdout.write(template % (arrival_millis, stream or "", lane, count, body_bytes))
 
 
 def _directive(
@@ -99,9 +91,3 @@ def _template(
         f'{{"_aws":{{"Timestamp":%d,"CloudWatchMetrics":{about}}},'
         f'"service":"{service}"{texts}{numbers}}}\n'
     )
-
-
-@cache
-def _is_disabled() -> bool:
-    switch = os.environ.get("POWERTOOLS_METRICS_DISABLED", "")  # noqa: TID251 - for all functions
-    return switch.lower() in {"true", "1"}

@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from clients.kafka.reader import KafkaReader
 from fleetlane.events import canary
@@ -23,7 +23,7 @@ from local.platform import Platform, PlatformSettings
 from local.simulator.http_api import HttpApi
 from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaway_id
 from local.simulator.sendings import FleetPlan
-from local.simulator.simulator import FleetProgress, FleetRun, run_fleet
+from local.simulator.simulator import FleetProgress, FleetRun, landed, run_fleet
 from operations.lake import lake_of
 from operations.lanes.tally import Delays, LaneCounts, LaneTally, ParseDelays, TalliedSource
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
@@ -32,6 +32,7 @@ from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, 
 from operations.ledger.standing import StandingLedger
 from operations.platform import Platform as OperatorsPlatform
 
+_FOLDER: Final = ROOT / "build" / "demo"
 _FIRST_DEVICES: Final = 40
 _SENDING_S: Final = 20.0
 _RUNAWAY_AFTER_S: Final = 5.0
@@ -69,24 +70,16 @@ class DemoEvents:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoSettings:
-    """How large the fleet is, and where the demonstration keeps what it leaves behind."""
+    """How large the fleet is, and where the demonstration keeps what it leaves behind.
+
+    ``data`` is the platform's data folder, of the demonstration alone: emptied at each start.
+    """
 
     devices: int
     seed: int
-    folder: Path = ROOT / "build" / "demo"
-
-    @property
-    def data(self) -> Path:
-        """The platform's data folder, of the demonstration alone: emptied at each start."""
-        return self.folder / "data"
-
-    @property
-    def report_path(self) -> Path:
-        return self.folder / "fleet-report.html"
-
-    @property
-    def ledger_path(self) -> Path:
-        return self.folder / "ledger.json"
+    data: ClassVar[Path] = _FOLDER / "data"
+    report_path: ClassVar[Path] = _FOLDER / "fleet-report.html"
+    ledger_path: ClassVar[Path] = _FOLDER / "ledger.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,7 +193,7 @@ class _Demonstration:
         plan = FleetPlan(devices=_FIRST_DEVICES, messages_per_device=1, seed=seed)
         run = self._run_fleet(plan)
         wait_until_settled(run.receipts(), self._evidence, source, limits=_SETTLING_LIMITS)
-        self._sent_before, self._landed_before = len(run.sent), run.landed()
+        self._sent_before, self._landed_before = len(run.sent), landed(run.sent)
         return run
 
     def _run_rest(self, source: TalliedSource) -> tuple[FleetRun, RunawayRun]:

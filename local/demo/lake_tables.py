@@ -10,42 +10,22 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
-from pyiceberg.types import (
-    BinaryType,
-    BooleanType,
-    DateType,
-    IcebergType,
-    IntegerType,
-    ListType,
-    LongType,
-    NestedField,
-    StringType,
-    StructType,
-)
+from pyiceberg.types import IcebergType, ListType, NestedField, StructType
 
 from fleetlane.events.lake.tables import LakeTable
 
-_HEADER: Final = StructType(
-    NestedField(902, "key", StringType()), NestedField(903, "value", BinaryType())
-)
+_HEADER: Final = StructType(NestedField(902, "key", "string"), NestedField(903, "value", "binary"))
 _NAMED: Final = StructType(
-    *(
-        NestedField(912 + at, name, StringType())
-        for at, name in enumerate(("id", "sha256", "problem"))
-    )
+    *(NestedField(912 + at, name, "string") for at, name in enumerate(("id", "sha256", "problem")))
 )
-_TYPES: Final[dict[str, IcebergType]] = {
+_TYPES: Final[Mapping[str, IcebergType | str]] = {
     "array<struct<key:string,value:binary>>": ListType(901, _HEADER, element_required=False),
     "array<struct<id:string,sha256:string,problem:string>>": ListType(
         911, _NAMED, element_required=False
     ),
-    "binary": BinaryType(),
-    "bigint": LongType(),
-    "boolean": BooleanType(),
-    "date": DateType(),
-    "int": IntegerType(),
-    "string": StringType(),
+    "bigint": "long",
 }
+"""Those that Iceberg does not write as Spark's SQL does."""
 
 
 def make_table(
@@ -53,8 +33,8 @@ def make_table(
 ) -> Table:
     schema = Schema(
         *(
-            NestedField(at, column.name, _TYPES[column.type], required=column.is_required)
-            for at, column in enumerate(table.columns, start=1)
+            NestedField(at, one.name, _TYPES.get(one.type, one.type), required=one.is_required)
+            for at, one in enumerate(table.columns, start=1)
         )
     )
     fields = [

@@ -30,6 +30,7 @@ from local.gateway.functions import Functions, Handler
 from local.gateway.requests import RefusedError, body_of, check_headers, no_route, refused, unpacked
 from local.gateway.rest_api import EVENT_BYTES_MAX, AuthorizerCache, AuthorizerResult
 
+_AUTHORIZER_TTL_S: Final = 300  # API Gateway's own default
 _METHODS: Final = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
 
@@ -37,9 +38,9 @@ class Authorizer:
     """A REQUEST authorizer whose identity source is the Authorization header."""
 
     def __init__(
-        self, functions: Functions, handler: Handler, *, ttl_s: float, clock_s: Callable[[], float]
+        self, functions: Functions, handler: Handler, *, clock_s: Callable[[], float]
     ) -> None:
-        self._functions, self._handler, self._ttl_s = functions, handler, ttl_s
+        self._functions, self._handler = functions, handler
         self._cache = AuthorizerCache(clock_s=clock_s)
 
     async def context_of(self, event: Event) -> Mapping[str, str]:
@@ -50,7 +51,7 @@ class Authorizer:
         result = self._cache.get((token,))
         if result is None:
             result = await self._result(event)
-            self._cache.put((token,), result, ttl_s=self._ttl_s)
+            self._cache.put((token,), result, ttl_s=_AUTHORIZER_TTL_S)
         if not result.allows(method_arn(event)):
             raise refused(ProblemTag.FORBIDDEN, "the device may not send here")
         return result.context
@@ -72,7 +73,6 @@ class GatewaySettings:
     rate_per_s: float = 10_000
     burst: int = 5_000
     timeout_s: float = 29
-    authorizer_ttl_s: float = 300
     threads: int = 32
 
 
@@ -94,9 +94,7 @@ class Gateway:
         self._throttle = TokenBucket.full(
             burst=settings.burst, per_s=settings.rate_per_s, now_s=clock_s()
         )
-        self._authorizer = Authorizer(
-            self._functions, authorizer, ttl_s=settings.authorizer_ttl_s, clock_s=clock_s
-        )
+        self._authorizer = Authorizer(self._functions, authorizer, clock_s=clock_s)
 
     def app(self) -> Starlette:
         """The application for a server; its end closes the gateway."""

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import time
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -50,12 +49,11 @@ class Batch:
 
 
 class Sender:
-    """Sends the messages of all devices, and counts receipts by where their messages landed."""
+    """Sends the messages of all devices."""
 
     def __init__(self, api: Api, *, patience_s: float, post_form: PostForm = form_answer) -> None:
         """Take the API, and what posts to S3; a message is sent again for ``patience_s``."""
         self._api, self._post_form, self._patience_s = api, post_form, patience_s
-        self.landed: Counter[str] = Counter()
 
     async def send(self, device: SimulatedDevice, token: str, message: Outgoing) -> SentMessage:
         """Send one message until the device is done with it."""
@@ -90,7 +88,7 @@ class Sender:
             except NoAnswerError:
                 response = None
             for at, answer in zip(left, _answers(response, len(left)), strict=True):
-                answers[at].append(self._counted(answer))
+                answers[at].append(answer)
             left = [at for at in left if answers[at][-1].status in _WORTH_ANOTHER_TRY]
             if not left or time.monotonic() > give_up_s:
                 return [
@@ -98,12 +96,6 @@ class Sender:
                     for (device, message), seen in zip(batch.relayed, answers, strict=True)
                 ]
             await asyncio.sleep(_pause_s(response))
-
-    def _counted(self, answer: Answer) -> Answer:
-        """Count its receipt, if it has one."""
-        if answer.landed is not None:
-            self.landed[answer.landed] += 1
-        return answer
 
     async def _answer(self, message: Outgoing, headers: Mapping[str, str]) -> tuple[Answer, float]:
         """Send once; gives the answer, and after how many seconds to try again."""
@@ -117,8 +109,7 @@ class Sender:
             return Answer(status=None), _pause_s(None)
         if response.status not in (ACCEPTED, UPLOADED):
             return Answer(status=response.status), _pause_s(response)
-        receipt = orjson.loads(response.content)
-        return self._counted(Answer.with_receipt(response.status, receipt)), 0.0
+        return Answer.with_receipt(response.status, orjson.loads(response.content)), 0.0
 
     async def _uploaded(self, message: Outgoing, headers: Mapping[str, str]) -> HttpAnswer:
         """Request a form and post the body to S3; the API's refusal, or an answer with the id.

@@ -1,10 +1,10 @@
 """The plan of a fleet: who behaves how, each device with its token and its messages."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import chain, cycle, islice, repeat
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from clients.devices.registry import DeviceStatus
 from local.simulator import behaviours
@@ -15,7 +15,7 @@ from local.simulator.sender import Batch, token_of
 _FIRMWARES: Final = ("1.4.2", "2.0.0", "2.1.0")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Role:
     """A way to behave, and the kind of device that does. ``status`` as in ``SimulatedDevice``.
 
@@ -23,9 +23,10 @@ class Role:
     """
 
     name: str
-    device_type: str
     behaviour: Behaviour
+    device_type: str
     per_thousand: float = 0
+    _: KW_ONLY
     status: DeviceStatus | None = DeviceStatus.ACTIVE
     behind: int = 0
 
@@ -41,41 +42,32 @@ _DEVICE_TYPES: Final = {
 """The kind of device that sends to each stream."""
 
 _USUAL: Final = tuple(
-    Role(name=stream, device_type=_DEVICE_TYPES[stream], behaviour=behaviours.normal(stream))
+    Role(stream, behaviours.normal(stream), _DEVICE_TYPES[stream])
     for stream in (
         *("thermo", "gps", "weather", "counters", "door", "thermo"),
         *("gps", "weather", "counters", "thermo", "gps", "vibration"),
     )
 )
 
-
-def _unusual(
-    name: str, behaviour: Behaviour, device_type: str, per_thousand: float, **differing: Any
-) -> Role:
-    """``differing`` are other fields of the role."""
-    named: dict[str, Any] = {"name": name, "device_type": device_type, **differing}
-    return Role(behaviour=behaviour, per_thousand=per_thousand, **named)
-
-
 UNUSUAL: Final = (
-    _unusual("herd", behaviours.herd, "press", 100),
-    _unusual("resends-with-key", behaviours.resends_with_key, "acme-t1", 10),
-    _unusual("resends-without-key", behaviours.resends_without_key, "tracker", 10),
-    _unusual("repeats-itself", behaviours.repeats_itself, "weather-station", 5),
-    _unusual("oversize", behaviours.oversize, "press", 3),
-    _unusual("oversize-malformed", behaviours.oversize_malformed, "press", 1),
-    _unusual("uploads", behaviours.uploads, "press", 0.5),
-    _unusual("malformed", behaviours.malformed, "generic", 5),
-    _unusual("slow-to-parse", behaviours.slow_to_parse, "acme-v1", 2),
-    _unusual("endless-to-parse", behaviours.endless_to_parse, "acme-v1", 0.5),
-    _unusual("wrong-clock", behaviours.wrong_clock, "acme-t1", 5),
-    _unusual("unknown-stream", behaviours.unknown_stream, "generic", 2),
-    _unusual("empty-body", behaviours.empty_body, "acme-t1", 5),
-    _unusual("late-backlog", behaviours.late_backlog, "press", 5),
-    _unusual("quarantined", behaviours.quarantined, "tracker", 2, status=DeviceStatus.QUARANTINED),
-    _unusual("gateway", behaviours.normal("gps", has_key=True), "gateway", 2, behind=8),
-    _unusual("revoked", behaviours.refused(403), "tracker", 5, status=DeviceStatus.REVOKED),
-    _unusual("unregistered", behaviours.refused(401), "tracker", 5, status=None),
+    Role("herd", behaviours.herd, "press", 100),
+    Role("resends-with-key", behaviours.resends_with_key, "acme-t1", 10),
+    Role("resends-without-key", behaviours.resends_without_key, "tracker", 10),
+    Role("repeats-itself", behaviours.repeats_itself, "weather-station", 5),
+    Role("oversize", behaviours.oversize, "press", 3),
+    Role("oversize-malformed", behaviours.oversize_malformed, "press", 1),
+    Role("uploads", behaviours.uploads, "press", 0.5),
+    Role("malformed", behaviours.malformed, "generic", 5),
+    Role("slow-to-parse", behaviours.slow_to_parse, "acme-v1", 2),
+    Role("endless-to-parse", behaviours.endless_to_parse, "acme-v1", 0.5),
+    Role("wrong-clock", behaviours.wrong_clock, "acme-t1", 5),
+    Role("unknown-stream", behaviours.unknown_stream, "generic", 2),
+    Role("empty-body", behaviours.empty_body, "acme-t1", 5),
+    Role("late-backlog", behaviours.late_backlog, "press", 5),
+    Role("quarantined", behaviours.quarantined, "tracker", 2, status=DeviceStatus.QUARANTINED),
+    Role("gateway", behaviours.normal("gps", has_key=True), "gateway", 2, behind=8),
+    Role("revoked", behaviours.refused(403), "tracker", 5, status=DeviceStatus.REVOKED),
+    Role("unregistered", behaviours.refused(401), "tracker", 5, status=None),
 )
 
 

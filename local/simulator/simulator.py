@@ -46,11 +46,6 @@ class FleetRun:
         for message in self.sent:
             yield from message.receipts()
 
-    def landed(self) -> Counter[str]:
-        """How many answers said that their message is in Kafka, in S3, in the spool."""
-        answers = (answer for message in self.sent for answer in message.answers)
-        return Counter(answer.landed for answer in answers if answer.landed is not None)
-
     def surprises(self) -> tuple[str, ...]:
         """A line for each message whose last answer was not the expected one."""
         return tuple(filter(None, (message.surprise() for message in self.sent)))
@@ -78,6 +73,12 @@ def run_fleet(
     return asyncio.run(_run(sendings, plan, sender, on_progress))
 
 
+def landed(sent: Iterable[SentMessage]) -> Counter[str]:
+    """How many answers said that their message is in Kafka, in S3, in the spool."""
+    answers = (answer for message in sent for answer in message.answers)
+    return Counter(answer.landed for answer in answers if answer.landed is not None)
+
+
 async def _run(
     sendings: tuple[Sending, ...],
     plan: FleetPlan,
@@ -89,7 +90,7 @@ async def _run(
     started_s, began_ms = time.monotonic(), now_ms()
 
     def report() -> None:
-        on_progress(FleetProgress(planned=planned, finished=len(sent), landed=dict(sender.landed)))
+        on_progress(FleetProgress(planned=planned, finished=len(sent), landed=landed(sent)))
 
     async def report_repeatedly() -> None:
         while True:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from clients.devices.overrides import OverridesStore
 from clients.devices.registry import (
     KEYS_MAX,
+    BadDeviceError,
     DeviceRegistry,
     DeviceStatus,
     Jwk,
@@ -74,7 +75,10 @@ class DeviceAdministration(DeviceRegistry):
 
     def is_there(self, device_id: str) -> bool:
         """Whether the registry has an item with this id, a valid device or not."""
-        return self._item(device_id) is not None
+        try:
+            return self.find(device_id) is not None
+        except BadDeviceError:
+            return True
 
     def remove(self, device_id: str) -> None:
         """Remove a device; a missing one is no error."""

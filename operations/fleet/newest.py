@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import date
 
 import duckdb
@@ -12,13 +11,8 @@ from fleetlane.events.lake.tables import EVENTS, NAMESPACE
 from fleetlane.events.lake.views import LakeView
 from operations.fleet.fleet import Lake, Rows, name_rows, rows_of
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewRows:
-    """Rows of a view, each with a value for each column."""
-
-    view: LakeView
-    rows: Sequence[tuple[object, ...]]
+type ViewRows = Sequence[tuple[object, ...]]
+"""Each has a value for each column of the view."""
 
 
 def newest(lake: Lake, view: LakeView, *, since: date, rows_max: int) -> ViewRows:
@@ -39,4 +33,4 @@ def newest_of(events: Rows, view: LakeView, *, since: date, rows_max: int) -> Vi
             " order by arrived_at desc, id limit $rows_max",
             {"since": since, "rows_max": rows_max},
         )
-        return ViewRows(view=view, rows=result.fetchall())
+        return result.fetchall()

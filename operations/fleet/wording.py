@@ -34,10 +34,8 @@ def percent(part: float, whole: float) -> str:
     return f"{share * 100:.1f}{NARROW_SPACE}%".replace(".0", "")
 
 
-def size(size_bytes: float | None) -> str:
+def size(size_bytes: float) -> str:
     """``12 B``, ``3.4 kB``, ``5.6 MB``, in decimal units."""
-    if size_bytes is None:
-        return NONE
     value, unit = float(size_bytes), "B"
     for unit in ("B", "kB", "MB", "GB", "TB"):  # noqa: B007 - the last one tried is shown
         if value < 999.5:  # noqa: PLR2004 - 1,000 once it is rounded
@@ -79,9 +77,9 @@ def duration(duration_ms: int) -> str:
     return f"{sign}{positive_ms}{NARROW_SPACE}ms"
 
 
-def ratio(value: float | None) -> str:
-    """``3.4 times``, with its sign; a dash where there is none."""
-    return NONE if value is None else f"{value:.1f}{NARROW_SPACE}\N{MULTIPLICATION SIGN}"
+def ratio(value: float) -> str:
+    """``3.4 times``, with its sign."""
+    return f"{value:.1f}{NARROW_SPACE}\N{MULTIPLICATION SIGN}"
 
 
 def micros(value: int) -> str:
@@ -98,10 +96,8 @@ def moment(at_ms: int) -> str:
     return time_text(at_ms) if at is None else f"{at.day} {at:%B %Y, %H:%M} UTC"
 
 
-def moment_short(at_ms: int | None) -> str:
+def moment_short(at_ms: int) -> str:
     """``2026-11-21 15:20``, in UTC."""
-    if at_ms is None:
-        return NONE
     at = _utc(at_ms)
     return time_text(at_ms) if at is None else f"{at:%Y-%m-%d %H:%M}"
 

@@ -13,13 +13,7 @@ import msgspec
 from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE, CanonicalEvent
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.times import DAY_MS
-from fleetlane.events.topics import (
-    CanonicalKey,
-    canonical_topic,
-    raw_topic,
-    topic_settings,
-    unique_topic,
-)
+from fleetlane.events.topics import CanonicalKey, canonical_topic, topic_settings, unique_topic
 
 _KEYS: Final = MappingProxyType(
     {
@@ -43,6 +37,7 @@ def asyncapi(flow: Flow, *, version: str) -> Document:
     message = f"#/components/messages/{flow.stream}"
     channels, operations = {}, {}
     for name, topic, summary in _topics(flow):
+        settings = topic_settings(topic).kafka_configuration()
         channels[name] = {
             "address": topic,
             "summary": summary,
@@ -50,16 +45,12 @@ def asyncapi(flow: Flow, *, version: str) -> Document:
             "bindings": {
                 "kafka": {
                     "topic": topic,
-                    "topicConfiguration": _topic_configuration(topic),
+                    "topicConfiguration": {name: int(value) for name, value in settings.items()},
                     "bindingVersion": "0.5.0",
                 }
             },
         }
-        operations[f"send_{name}"] = {
-            "action": "send",
-            "channel": {"$ref": f"#/channels/{name}"},
-            "messages": [{"$ref": f"#/channels/{name}/messages/{flow.stream}"}],
-        }
+        operations[f"send_{name}"] = {"action": "send", "channel": {"$ref": f"#/channels/{name}"}}
     return {
         "asyncapi": "3.0.0",
         "info": {
@@ -74,9 +65,7 @@ def asyncapi(flow: Flow, *, version: str) -> Document:
         "components": {
             "messages": {
                 flow.stream: {
-                    "name": flow.stream,
                     "title": _title(flow),
-                    "contentType": CANONICAL_CONTENT_TYPE,
                     "payload": {"$ref": f"{_SCHEMAS}{CanonicalEvent.__name__}"},
                     "bindings": {
                         "kafka": {
@@ -96,8 +85,8 @@ def data_contract(flow: Flow, *, version: str) -> Document:
 
     ``version`` is that of the published flows.
     """
-    topic, schemas = canonical_topic(flow.stream), _schemas(flow)
-    event = schemas[CanonicalEvent.__name__]
+    schemas, topics = _schemas(flow), [topic for _, topic, _ in _topics(flow)]
+    properties = _properties(schemas[CanonicalEvent.__name__], schemas, key="id")
     return {
         "apiVersion": "v3.1.0",
         "kind": "DataContract",
@@ -110,16 +99,15 @@ def data_contract(flow: Flow, *, version: str) -> Document:
         "schema": [
             {
                 "name": flow.stream,
-                "physicalName": topic,
-                "physicalType": "topic",
+                "physicalName": topics[0],
                 "logicalType": "object",
-                "description": _title(flow),
-                "properties": list(_properties(event, schemas, key="id")),
+                "properties": list(properties),
             }
         ],
         "slaProperties": [
             {"property": "retention", "value": days, "unit": "d", "element": topic}
-            for topic, days in _retention(flow)
+            for topic in (flow.raw_topic(flow.lane, device_type=None), *topics)
+            for days in [topic_settings(topic).retention_ms // DAY_MS]
         ],
     }
 
@@ -133,17 +121,6 @@ def _topics(flow: Flow) -> Iterator[tuple[str, str, str]]:
     for redirect in flow.canonical.redirects:
         which = f"Events whose `{redirect.when}` is {msgspec.json.encode(redirect.equals).decode()}"
         yield f"to_{redirect.to}", canonical_topic(redirect.to), f"{which}, instead."
-
-
-def _topic_configuration(topic: str) -> dict[str, int]:
-    configuration = topic_settings(topic).kafka_configuration()
-    return {name: int(value) for name, value in configuration.items()}
-
-
-def _retention(flow: Flow) -> Iterator[tuple[str, int]]:
-    raw = raw_topic(flow.lane, stream=flow.stream)
-    for topic in (raw, *(topic for _, topic, _ in _topics(flow))):
-        yield topic, topic_settings(topic).retention_ms // DAY_MS
 
 
 def _title(flow: Flow) -> str:
@@ -186,10 +163,11 @@ def _properties(
 
 
 def _typed(schema: Mapping[str, Any], schemas: Mapping[str, Document]) -> Document:
-    """What ODCS says of a value: types are its own words, with a time as one of them."""
+    """What ODCS says of a value, which has one type there, and never ``null``."""
     if "$ref" in schema:
         schema = schemas[schema["$ref"].removeprefix(_SCHEMAS)]
-    kind = _one_type(schema.get("type"))
+    named = schema.get("type", "string")
+    kind = named if isinstance(named, str) else next(iter(sorted({*named} - {"null"})), "string")
     typed: Document = {"logicalType": kind, "physicalType": kind}
     if kind == "string" and schema.get("format") == "date-time":
         typed["logicalType"] = "timestamp"
@@ -201,9 +179,3 @@ def _typed(schema: Mapping[str, Any], schemas: Mapping[str, Document]) -> Docume
         typed["description"] = schema["description"]
     options = {name: schema[name] for name in _OPTIONS if name in schema}
     return typed | ({"logicalTypeOptions": options} if options else {})
-
-
-def _one_type(kind: str | list[str] | None) -> str:
-    """ODCS has one type a value: the first that is none of ``null``."""
-    named = [kind] if isinstance(kind, str) else kind or []
-    return next((one for one in named if one != "null"), "string")

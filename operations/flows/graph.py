@@ -16,14 +16,13 @@ from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import PARKED, canonical_topic, unique_topic
 
-_HERE: Final = Path(__file__).parent
 _ROW_PX: Final = 42
-_COLUMN_PX: Final = 240
-_NODE_PX: Final = 190
+_COLUMN_PX: Final = 212
+_NODE_PX: Final = 172
 _NODE_HEIGHT_PX: Final = 34
 _MARGIN_PX: Final = 16
 _HEADER_PX: Final = 40
-_LABEL_CHARS_MAX: Final = 26
+_LABEL_CHARS_MAX: Final = 23
 
 
 class Kind(StrEnum):
@@ -55,12 +54,12 @@ _COLUMNS: Final = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """``id`` is unique in its graph. ``about`` says more than there is room for in a picture."""
+    """``id`` is unique in its graph. A picture shows ``note``, and ``about`` as a tip."""
 
     id: str
     kind: Kind
     label: str
-    owner: str = ""
+    note: str = ""
     about: str = ""
 
 
@@ -95,9 +94,16 @@ class FlowGraph:
     def as_svg(self) -> str:
         """A picture by itself, light and dark; each node says more where it is pointed at."""
         rows = self._rows()
-        places = {one: _corner_px(self.nodes[one], row) for one, row in rows.items()}
+        places = {
+            one: (_left_px(self.nodes[one].kind), round(_HEADER_PX + row * _ROW_PX))
+            for one, row in rows.items()
+        }
         templates = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(_HERE), autoescape=True, undefined=jinja2.StrictUndefined
+            loader=jinja2.FileSystemLoader(Path(__file__).parent),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
         )
         return templates.get_template("graph.svg.j2").render(
             width=2 * _MARGIN_PX + _COLUMN_PX * (len(_COLUMNS) - 1) + _NODE_PX,
@@ -176,15 +182,10 @@ class _Builder:
             if name in kept:
                 self.edges.append((topic, events))
 
-    def _node(self, name: str, kind: Kind, label: str, owner: str = "", about: str = "") -> str:
-        made = Node(id=name, kind=kind, label=label, owner=owner, about=about)
+    def _node(self, name: str, kind: Kind, label: str, note: str = "", about: str = "") -> str:
+        made = Node(id=name, kind=kind, label=label, note=note, about=about)
         self.nodes.setdefault(name, made)
         return name
-
-
-def _corner_px(node: Node, row: float) -> tuple[int, int]:
-    """A node's upper left corner."""
-    return _left_px(node.kind), round(_HEADER_PX + row * _ROW_PX)
 
 
 def _left_px(kind: Kind) -> int:

@@ -5,9 +5,8 @@ from contextlib import suppress
 from typing import Final
 
 import orjson
-from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.aws import AwsSettings, S3Client, aws_client
+from clients.aws import AwsSettings, S3Client, asking, aws_client
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowsNotPublishedError, FlowStore, FlowsUnreadableError, OwnerFlows
 from fleetlane.events.errors import FleetlaneError
@@ -46,11 +45,9 @@ class ActivationCall:
         config = Config(read_timeout=_ANSWER_TIMEOUT_S, retries={"total_max_attempts": 1})
         if self._aws.endpoint_url is not None:  # on this machine, past any proxy
             config = config.merge(Config(proxies={}))
-        try:
+        with asking(lambda problem: ActivationRefusedError(named, self._function, problem)):
             client = aws_client("lambda", self._aws, config=config)
             answer = client.invoke(FunctionName=self._function, Payload=event)
-        except (BotoCoreError, ClientError) as problem:
-            raise ActivationRefusedError(named, self._function, str(problem)) from problem
         said = orjson.loads(answer["Payload"].read())
         if "FunctionError" in answer:
             kind, why = said.get("errorType", "an error"), said.get("errorMessage", "")

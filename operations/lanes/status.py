@@ -1,6 +1,6 @@
 """The state of the lanes, from Kafka alone: parse rate, backlog, oldest waiting message."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
@@ -10,12 +10,12 @@ from confluent_kafka.admin import AdminClient
 
 from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Offsets, Partition
 from clients.kafka.security import security_configuration
-from fleetlane.events.envelope import Record
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topic_patterns import raw_pattern
 from fleetlane.events.topics import FLEET_PARSED, MIRRORED_GROUPS, seen_from, stalled_ms_from
 from operations.lanes.tally import LaneTally, RecentAttempts
+from operations.messages.newest import Topics
 
 _ANSWER_S: Final = 10.0
 
@@ -75,18 +75,14 @@ WINDOW_RECORDS_MAX: Final = 100_000
 _PARSERS: Final = f"{MIRRORED_GROUPS}parse-"
 
 
-class Positions(Protocol):
+type Groups = Mapping[str, Mapping[Partition, Position]]
+
+
+class Positions(Topics, Protocol):
     """Where topics and groups are; ``KafkaPositions`` is one."""
 
-    def partitions(self, pattern: str) -> list[Partition]: ...
-    def groups(self, prefix: str) -> Mapping[str, Mapping[Partition, Position]]: ...
-    def beginnings(self, partitions: Iterable[Partition]) -> Offsets: ...
-    def ends(self, partitions: Iterable[Partition]) -> Offsets: ...
+    def groups(self, prefix: str) -> Groups: ...
     def at_time(self, partitions: Iterable[Partition], time_ms: int) -> Offsets: ...
-    def read_between(self, begins: Offsets, ends: Offsets) -> Iterator[Record]: ...
-
-
-type Groups = Mapping[str, Mapping[Partition, Position]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

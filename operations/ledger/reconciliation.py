@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import Final, Protocol
@@ -10,7 +10,7 @@ from typing import Final, Protocol
 import orjson
 
 from clients.kafka.reader import KafkaUnreadableError
-from fleetlane.events.envelope import PayloadReference, Record
+from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BUFFER_BYTES_MAX
 from fleetlane.events.metadata import Outcome
@@ -19,14 +19,9 @@ from operations.ledger.findings import Finding, Findings
 from operations.ledger.lake_evidence import LakeEvidence
 from operations.ledger.message_evidence import MessageEvidence
 from operations.ledger.message_results import MessageResult, Receipt, result_of
+from operations.messages.stores import RecordSource
 
 _MANY_RECORDS: Final = 5_000
-
-
-class RecordSource(Protocol):
-    """Gives what is new in the topics of ``LEDGER_TOPICS``; ``KafkaReader`` is one."""
-
-    def read_available(self) -> Sequence[Record]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +46,11 @@ def wait_until_settled(
     limits: SettlingLimits,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> bool:
-    """Read until every accepted message has its outcome and all its events, and to the end.
+    """Read ``LEDGER_TOPICS`` until every accepted message has its outcome and all its events.
 
-    Blocks. Adds what is read to ``evidence``. Kafka being unreadable counts as no new records.
-    ``on_progress`` is called at each poll with the number of messages without a final outcome.
-    Returns whether all have one; False if a limit was reached.
+    Blocks, and reads to the end. Adds what is read to ``evidence``. Kafka being unreadable counts
+    as no new records. ``on_progress`` is called at each poll with the number of messages without a
+    final outcome. Returns whether all have one; False if a limit was reached.
     """
     waiting = {(receipt.raw_id, receipt.sha256): receipt for receipt in receipts}
     started_s = moved_s = limits.clock_s()
@@ -153,7 +148,10 @@ def reconcile(
     """
     seen = list(receipts)
     accepted = {(receipt.raw_id, receipt.sha256): receipt for receipt in seen}
-    results = list(_results(accepted.values(), evidence, payloads, lake))
+    results = [
+        (one.raw_id, _checked(result_of(one, evidence.by_raw_id.get(one.raw_id), lake), payloads))
+        for one in accepted.values()
+    ]
     landed = [(raw_id, found) for raw_id, found in evidence.by_raw_id.items() if found.landings]
     invented = list(_invented(evidence))
     outcomes = Counter(result.outcome for _, result in results)
@@ -175,17 +173,6 @@ def reconcile(
             unreceived=sum(not found.is_received for _, found in landed),
         ),
     )
-
-
-def _results(
-    receipts: Iterable[Receipt],
-    evidence: Evidence,
-    payloads: ParkedPayloads,
-    lake: LakeEvidence | None,
-) -> Iterator[tuple[str, MessageResult]]:
-    for receipt in receipts:
-        found = result_of(receipt, evidence.by_raw_id.get(receipt.raw_id), lake)
-        yield receipt.raw_id, _checked(found, payloads)
 
 
 def _unanswered(

@@ -17,7 +17,7 @@ _READ_S_MAX: Final = 10.0
 
 
 class Topics(Protocol):
-    """What the raw topics hold; ``KafkaPositions`` is one."""
+    """What topics hold; a ``KafkaReader`` is one."""
 
     def partitions(self, pattern: str) -> list[Partition]: ...
     def beginnings(self, partitions: Iterable[Partition]) -> Offsets: ...

@@ -60,10 +60,11 @@ class ParkedFilter:
     ids: frozenset[str] = frozenset()
 
     def takes(self, parked: ParkedMessage) -> bool:
+        parser_name = (parked.parser or "").partition("@")[0]
         return (
             self.concerns(parked)
             and self.reason in (None, parked.reason)
-            and self._takes_parser(parked.parser)
+            and self.parser in (None, parked.parser, parser_name)
             and (self.since_ms is None or parked.parked_ms >= self.since_ms)
             and (self.until_ms is None or parked.parked_ms < self.until_ms)
         )
@@ -72,11 +73,6 @@ class ParkedFilter:
         """Whether another parked record of the same message could be taken, if this is not."""
         is_of_ids = not self.ids or parked.identity.startswith(tuple(self.ids))
         return is_of_ids and self.stream in (None, parked.stream)
-
-    def _takes_parser(self, parser: str | None) -> bool:
-        if self.parser is None:
-            return True
-        return parser is not None and self.parser in (parser, parser.partition("@")[0])
 
 
 def newest_parked(records: Iterable[Record], wanted: ParkedFilter) -> list[ParkedMessage]:

@@ -121,6 +121,12 @@ class RecordStore(Protocol):
         """Give the records of the topics whose whole name matches, written since then."""
 
 
+class RecordSource(Protocol):
+    """Gives what is new in some topics; a ``KafkaReader`` is one."""
+
+    def read_available(self) -> Sequence[Record]: ...
+
+
 def records_at(
     store: RecordStore,
     pattern: str,
@@ -186,27 +192,23 @@ class MessageStores:
         return StoredPayloads(landed=lambda: self.landed_bodies, parked=lambda: self.parked_bodies)
 
     @property
-    def bootstrap_servers(self) -> str:
-        return self.resources.kafka_bootstrap_servers
+    def archived_bodies(self) -> PayloadBucket:
+        return PayloadBucket(self._s3, self.resources.lake_bucket)
 
-    @property
-    def security(self) -> KafkaSecurity:
-        return self.resources.kafka_security
-
-    def records(self, on_read: Callable[[int], None]) -> StoredRecords:
+    def records(self, on_read: Callable[[int], None] = lambda _: None) -> StoredRecords:
         """All records in Kafka; ``on_read`` receives how many were read so far."""
-        return StoredRecords(self.bootstrap_servers, security=self.security, on_read=on_read)
+        servers, security = self.resources.kafka_bootstrap_servers, self.resources.kafka_security
+        return StoredRecords(servers, security=security, on_read=on_read)
 
-    def reader(self, pattern: str, *, since_ms: int) -> KafkaReader:
+    def reader(self, pattern: str | None = None, *, since_ms: int | None = None) -> KafkaReader:
         """Reads on in the topics that match, from what was written since then; to be closed."""
-        return KafkaReader(
-            self.bootstrap_servers, pattern=pattern, since_ms=since_ms, security=self.security
-        )
+        servers, security = self.resources.kafka_bootstrap_servers, self.resources.kafka_security
+        return KafkaReader(servers, pattern=pattern, since_ms=since_ms, security=security)
 
     def producer(self) -> KafkaProducer:
         return KafkaProducer(
-            bootstrap_servers=self.bootstrap_servers,
-            security=self.security,
+            bootstrap_servers=self.resources.kafka_bootstrap_servers,
+            security=self.resources.kafka_security,
             delivery_timeout_s=_DELIVERY_TIMEOUT_S,
         )
 

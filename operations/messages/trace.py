@@ -2,10 +2,10 @@
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 import msgspec
 
@@ -26,7 +26,7 @@ from fleetlane.events.names import CANDIDATES_MAX, AmbiguousIdError, is_raw_id
 from fleetlane.events.topic_patterns import canonical_pattern, raw_pattern
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
 from operations.messages.parked import ParkedMessage, message_in, parked_message
-from operations.messages.stores import RecordStore
+from operations.messages.stores import RecordSource, RecordStore
 
 _BUT_EVENTS: Final = "|".join(
     (raw_pattern(*Lane), *map(re.escape, (FLEET_RECEIVED, FLEET_PARSED, PARKED)))
@@ -139,17 +139,11 @@ def message_trace(store: RecordStore, wanted_id: str, *, since_ms: int | None) -
     return trace
 
 
-class ReadsOn(Protocol):
-    """What is written to ``TRACED_TOPICS`` from now on; a ``KafkaReader`` is one."""
-
-    def read_available(self) -> Sequence[Record]: ...
-
-
 _POLL_INTERVAL_S: Final = 0.2
 
 
-def awaited_trace(reader: ReadsOn, raw_id: str, *, wait_s: float) -> MessageTrace:
-    """Read on until a message has ended and all of its events are there, for ``wait_s`` at most.
+def awaited_trace(reader: RecordSource, raw_id: str, *, wait_s: float) -> MessageTrace:
+    """Read ``TRACED_TOPICS`` until a message has ended, with all its events; ``wait_s`` at most.
 
     Raises:
         KafkaUnreadableError: Kafka does not answer.

@@ -114,19 +114,15 @@ def _fell_together(silent: Sequence[Row]) -> tuple[str, int] | None:
 def _charts(answers: Answers) -> Mapping[str, Bars | Columns | None]:
     """By the section's key; none where there is nothing to draw."""
     rows = {name: table.rows for name, table in answers.items()}
-    lags, sizes = (
-        (rows["lags"], traffic.lag_label, "lag"),
-        (rows["bins"], traffic.size_label, "size"),
-    )
+
+    def has_any(name: str, key: str) -> bool:
+        return any(one[key] for one in rows[name])
+
     return {
-        "coverage": _over_time(answers)
-        if any(one["messages"] for one in rows["over_time"])
-        else None,
-        "late": _histogram(*lags) if any(one["messages"] for one in rows["lags"]) else None,
-        "firmware": _firmware(rows["firmware"])
-        if any(one["malformed"] for one in rows["firmware"])
-        else None,
-        "sizes": _histogram(*sizes) if rows["sizes"][0]["count"] else None,
+        "coverage": _over_time(answers) if has_any("over_time", "messages") else None,
+        "late": _histogram(rows["lags"], traffic.lag_label, "lag"),
+        "firmware": _firmware(rows["firmware"]) if has_any("firmware", "malformed") else None,
+        "sizes": _histogram(rows["bins"], traffic.size_label, "size"),
         "parsers": _parsers(rows["parsers"]) if rows["parsers"] else None,
     }
 
@@ -192,7 +188,9 @@ def _parsers(parsers: Sequence[Row]) -> Bars:
     return Bars(bars=bars, alt=alt)
 
 
-def _histogram(bins: Sequence[Row], label: Callable[[Row], str], by: str) -> Bars:
+def _histogram(bins: Sequence[Row], label: Callable[[Row], str], by: str) -> Bars | None:
+    if not any(one["messages"] for one in bins):
+        return None
     bars = [
         Bar(
             label=label(one),

@@ -24,13 +24,8 @@ from operations.lake import lake_of
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
 from operations.ledger.lake_settling import wait_for_lake
 from operations.ledger.message_results import Receipt
-from operations.ledger.reconciliation import (
-    Ledger,
-    RecordSource,
-    SettlingLimits,
-    reconcile,
-    wait_until_settled,
-)
+from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
+from operations.messages.stores import RecordSource
 from tests.e2e.fault_proxy import FaultProxy
 
 SETTLING_LIMITS = SettlingLimits(deadline_s=240.0, quiet_s=90.0)

@@ -146,7 +146,8 @@ def group(help_text: str, table: Mapping[str, Verb | typer.Typer]) -> typer.Type
             except FleetlaneError as error:
                 refusal = error
             except ModuleNotFoundError as missing:
-                _check_is_of_platform(missing)
+                if (missing.name or "").partition(".")[0] not in _PLATFORM:
+                    raise
                 refusal = PlatformNotInstalledError()
             from fleetlane.cli.output.tables import escaped  # noqa: PLC0415 - help needs none
 
@@ -186,11 +187,6 @@ def with_single_options(command: Callable[..., None]) -> Callable[..., None]:
     vars(called)["__signature__"] = inspect.Signature(options)
     called.__annotations__ = {one.name: one.annotation for one in options}
     return called
-
-
-def _check_is_of_platform(missing: ModuleNotFoundError) -> None:
-    if (missing.name or "").partition(".")[0] not in _PLATFORM:
-        raise missing
 
 
 def _typer(**settings: Any) -> typer.Typer:

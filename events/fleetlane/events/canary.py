@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import product
 from typing import Final
 
 from fleetlane.events.lanes import INLINE_BYTES_MAX, LATE_AFTER_MS, Lane, LaneFacts, lane_for
@@ -119,11 +120,10 @@ def messages_of(slot_ms: int) -> tuple[CanaryMessage, ...]:
 
 def messages_to_verify(at_ms: int) -> tuple[CanaryMessage, ...]:
     """Ten messages: each of the canary's routes twice, a large body and an uploaded one."""
-    places = [*((route, at_ms + again) for again in (0, 1) for route in EACH_MINUTE)]
-    places += [(route, at_ms) for route in _LARGE]
+    slots = [*product((at_ms, at_ms + 1), EACH_MINUTE), *product((at_ms,), _LARGE)]
     return tuple(
         CanaryMessage(route=route, slot_ms=slot_ms, device_id=VERIFIER_ID)
-        for route, slot_ms in places
+        for slot_ms, route in slots
     )
 
 

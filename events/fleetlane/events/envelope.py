@@ -1,6 +1,6 @@
 """Raw and parked records: a device message as CloudEvents 1.0 in Kafka's binary mode."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -86,61 +86,37 @@ class Message(Declared, frozen=True, kw_only=True):
         return SOURCE_PREFIX + self.device_id
 
 
-_SPECVERSION: Final[Header] = (ce.SPECVERSION, b"1.0")
-_FIRST_ATTEMPT: Final[Header] = (ce.ATTEMPT, b"1")
-_LANES: Final[Mapping[Lane, Header]] = {lane: (ce.LANE, lane.encode()) for lane in Lane}
-
-
 def headers_of(message: Message) -> list[Header]:
     """Write a message's headers; its body, or null by reference, is the record's value."""
-    attempt = message.attempt
-    written: list[Header] = [
-        _SPECVERSION,
+    reference = message.reference
+    optional = (
+        (ce.BULK_CAUSE, message.bulk_cause),
+        (ce.SLOW_TRIES, message.slow_tries or None),
+        (ce.REVISION, message.revision or None),
+        (ce.DEVICE_TYPE, message.device_type),
+        (ce.FIRMWARE, message.firmware),
+        (ce.START_MILLIS, message.start_millis),
+        (ce.END_MILLIS, message.end_millis),
+        (ce.BODY_ENCODING, message.body_encoding),
+        (ce.BODY_BYTES, message.body_bytes),
+        (ce.DATA_REF, None if reference is None else reference.key),
+        (ce.DATA_SHA256, None if reference is None else reference.sha256),
+        (ce.TRUNCATED_FROM, message.truncated_from_bytes),
+        (ce.VIA, message.via),
+    )
+    return [
+        (ce.SPECVERSION, b"1.0"),
         (ce.CONTENT_TYPE, message.content_type.encode()),
         (ce.ID, message.raw_id.encode()),
-        (ce.SOURCE, (SOURCE_PREFIX + message.device_id).encode()),
+        (ce.SOURCE, message.source.encode()),
         (ce.TYPE, message.stream.encode()),
         (ce.TIME, rfc3339(message.arrival_millis).encode()),
         (ce.ARRIVAL_MILLIS, b"%d" % message.arrival_millis),
-        _LANES[message.lane],
-        _FIRST_ATTEMPT if attempt == 1 else (ce.ATTEMPT, b"%d" % attempt),
+        (ce.LANE, message.lane.encode()),
+        (ce.ATTEMPT, b"%d" % message.attempt),
+        *[(name, str(value).encode()) for name, value in optional if value is not None],
+        *message.other_headers,
     ]
-    if message.bulk_cause is not None:
-        written.append((ce.BULK_CAUSE, message.bulk_cause.encode()))
-    if message.slow_tries:
-        written.append((ce.SLOW_TRIES, b"%d" % message.slow_tries))
-    if message.revision:
-        written.append((ce.REVISION, b"%d" % message.revision))
-    _declared_onto(written, message)
-    _of_body_onto(written, message)
-    if message.via is not None:
-        written.append((ce.VIA, message.via.encode()))
-    written += message.other_headers
-    return written
-
-
-def _declared_onto(written: list[Header], message: Message) -> None:
-    """What the registry says of the device, and the device of its message."""
-    if message.device_type is not None:
-        written.append((ce.DEVICE_TYPE, message.device_type.encode()))
-    if message.firmware is not None:
-        written.append((ce.FIRMWARE, message.firmware.encode()))
-    if message.start_millis is not None:
-        written.append((ce.START_MILLIS, b"%d" % message.start_millis))
-    if message.end_millis is not None:
-        written.append((ce.END_MILLIS, b"%d" % message.end_millis))
-    if message.body_encoding is not None:
-        written.append((ce.BODY_ENCODING, message.body_encoding.encode()))
-
-
-def _of_body_onto(written: list[Header], message: Message) -> None:
-    written.append((ce.BODY_BYTES, b"%d" % message.body_bytes))
-    reference = message.reference
-    if reference is not None:
-        written.append((ce.DATA_REF, reference.key.encode()))
-        written.append((ce.DATA_SHA256, reference.sha256.encode()))
-    if message.truncated_from_bytes is not None:
-        written.append((ce.TRUNCATED_FROM, b"%d" % message.truncated_from_bytes))
 
 
 DETAIL_BYTES_MAX: Final = 1024

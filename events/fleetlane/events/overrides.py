@@ -124,20 +124,20 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
     def to_json(self) -> bytes:
         """Write them; raises ``BadOverridesError`` where they are too large."""
         written = msgspec.json.encode(self)
-        if len(written) > OVERRIDES_BYTES_MAX:
-            raise BadOverridesError(_too_large(len(written)))
+        _require_size(written)
         return written
 
 
 def overrides_from_json(text: bytes) -> Overrides:
     """Read what ``Overrides.to_json`` wrote; raises ``BadOverridesError``."""
-    if len(text) > OVERRIDES_BYTES_MAX:
-        raise BadOverridesError(_too_large(len(text)))
+    _require_size(text)
     try:
         return msgspec.json.decode(text, type=Overrides)
     except (msgspec.MsgspecError, RecursionError) as problem:
         raise BadOverridesError(str(problem)) from None
 
 
-def _too_large(size_bytes: int) -> str:
-    return f"they are {size_bytes} bytes; the limit is {OVERRIDES_BYTES_MAX} bytes"
+def _require_size(written: bytes) -> None:
+    if len(written) > OVERRIDES_BYTES_MAX:
+        problem = f"they are {len(written)} bytes; the limit is {OVERRIDES_BYTES_MAX} bytes"
+        raise BadOverridesError(problem)

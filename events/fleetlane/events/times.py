@@ -71,7 +71,6 @@ def millis_from_rfc3339(text: str) -> int | None:
     if _RFC3339.fullmatch(text) is None:  # fromisoformat alone takes far more: weeks, no offset
         return None
     try:
-        moment = datetime.fromisoformat(text.upper())
+        return millis_of(datetime.fromisoformat(text.upper()))
     except ValueError:
         return None
-    return millis_of(moment)

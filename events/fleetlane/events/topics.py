@@ -1,6 +1,7 @@
 """Kafka's names: topics and their limits, the keys of records, and consumer groups."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -189,19 +190,20 @@ def raw_key(arrival_millis: int) -> bytes:
     return b"%d" % arrival_millis
 
 
-def canonical_key(kind: CanonicalKey, *, device_id: str, bucket_millis: int) -> bytes:
-    """Key of a canonical event.
+def canonical_keys(kind: CanonicalKey, *, device_id: str) -> Callable[[int], bytes]:
+    """What gives a device's canonical events their keys.
 
-    ``bucket_millis`` is its event time, or its arrival time where the event time is not to be
-    trusted. ``device_hour`` gives ``d-17/2026-11-03T14``.
+    It takes the milliseconds of an event's time, or of its arrival where the event time is not to
+    be trusted. ``device_hour`` gives ``d-17/2026-11-03T14``.
     """
     match kind:
         case CanonicalKey.DEVICE_HOUR:
-            return f"{device_id}/{hour_bucket(bucket_millis)}".encode()
+            return lambda bucket_millis: f"{device_id}/{hour_bucket(bucket_millis)}".encode()
         case CanonicalKey.DEVICE:
-            return device_id.encode()
+            key = device_id.encode()
+            return lambda _: key
         case CanonicalKey.EVENT_MILLIS:
-            return b"%d" % bucket_millis
+            return lambda bucket_millis: b"%d" % bucket_millis
 
 
 def partitions_of(topic: str, partitions: int) -> int:

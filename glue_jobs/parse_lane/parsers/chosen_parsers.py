@@ -231,9 +231,8 @@ def _is_usable(found: FoundProgram | MissingProgram) -> TypeGuard[FoundProgram]:
 
 def _no_flow(flow: Flow | None, kind: _Kind) -> NoParser:
     if flow is None:
-        return NoParser(
-            problem=f"no flow takes stream {kind.stream!r}", reason=ParkedReason.NO_FLOW
-        )
+        problem = f"no flow takes stream {kind.stream!r}"
+        return NoParser(problem=problem, reason=ParkedReason.NO_FLOW)
     if (flow.blocks or flow.devices.types) and not flow.expects(kind.device_type):
         problem = f"flow {flow.stream!r} expects no devices of type {kind.device_type!r}"
         return NoParser(problem=problem, flow=flow, reason=ParkedReason.UNEXPECTED_DEVICE)

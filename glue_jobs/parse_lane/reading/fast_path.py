@@ -122,11 +122,8 @@ def fast_path_messages(batch: RawBatch) -> FastPathMessages:
     columns, is_fast = _columns(batch)
     for name, column in columns.items():
         is_fast &= _is_good(name, column)
-    if not all(name in columns for name in _REQUIRED):
-        is_fast[:] = False
     for name in _REQUIRED:
-        if name in columns:
-            is_fast &= _flags(columns[name].is_valid())
+        is_fast &= _flags(columns[name].is_valid()) if name in columns else np.False_
     if is_fast.any():
         # Values that are refused become null before a cast, which would fail on one that is no
         # number, and afterwards too, so that no later step reads a value of the slow path.

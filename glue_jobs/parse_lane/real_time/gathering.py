@@ -15,11 +15,8 @@ record may have a megabyte."""
 GATHERED_BYTES_MAX: Final = 8 << 20
 
 
-class _Ended:
-    """Put behind the last batch, with what reading ended by, if that was an error."""
-
-    def __init__(self, problem: BaseException | None = None) -> None:
-        self.problem = problem
+type _Waiting = Queue[pa.RecordBatch | BaseException]
+"""Batches, and behind the last one what reading ended by: ``StopIteration``, or an error."""
 
 
 def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -28,35 +25,33 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     Each for itself, a burst's records would cost a round trip to the sandbox and a hundred calls of
     Arrow's each. A thread reads on meanwhile.
     """
-    waiting = Queue[pa.RecordBatch | _Ended](WAITING_MAX)
+    waiting: _Waiting = Queue(WAITING_MAX)
     threading.Thread(target=_read, args=(batches, waiting), daemon=True).start()
     while True:
-        found, ended = _waiting(waiting)
+        found, ended = _taken(waiting)
         if found:
             yield without_markers(pa.concat_batches(found))
-        if ended is not None:
-            if ended.problem is not None:
-                raise ended.problem
+        if isinstance(ended, StopIteration):
             return
+        if ended is not None:
+            raise ended
 
 
-def _read(batches: Iterable[pa.RecordBatch], waiting: "Queue[pa.RecordBatch | _Ended]") -> None:
+def _read(batches: Iterable[pa.RecordBatch], waiting: _Waiting) -> None:
     try:
         for batch in batches:
             waiting.put(batch)
     except BaseException as problem:  # noqa: BLE001 - it is raised again by who waits
-        waiting.put(_Ended(problem))
+        waiting.put(problem)
     else:
-        waiting.put(_Ended())
+        waiting.put(StopIteration())
 
 
-def _waiting(
-    waiting: "Queue[pa.RecordBatch | _Ended]",
-) -> tuple[list[pa.RecordBatch], _Ended | None]:
+def _taken(waiting: _Waiting) -> tuple[list[pa.RecordBatch], BaseException | None]:
     """Wait for a batch, and take all that are there with it; and the end, if it is."""
     found, found_bytes = list[pa.RecordBatch](), 0
     one = waiting.get()
-    while not isinstance(one, _Ended):
+    while not isinstance(one, BaseException):
         found.append(one)
         found_bytes += one.nbytes
         if found_bytes > GATHERED_BYTES_MAX:

@@ -19,13 +19,13 @@ from fleetlane.events.heartbeats import Heartbeat, heartbeat_from
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.times import now_ms
-from fleetlane.events.topics import FLEET_HEARTBEATS, mirrored_group
+from fleetlane.events.topics import mirrored_group
 from glue_jobs.engine.session import active_queries
 from glue_jobs.engine.supervisor import DesiredQuery, PeriodicTask, Supervisor
 from glue_jobs.kafka.admin import KafkaAdmin, Partition
 from glue_jobs.kafka.provisional_offsets import provisional_offsets
 from glue_jobs.parse_lane.lane_metrics import LaneListener, LaneValues
-from glue_jobs.parse_lane.real_time.probe import PROBE, runs_in_real_time
+from glue_jobs.parse_lane.real_time.probe import PROBE, coming_heartbeats, runs_in_real_time
 from glue_jobs.parse_lane.real_time.query import session_in_real_time, started_in_real_time
 from glue_jobs.parse_lane.real_time.slots import Clocks, SlotCheck, TaskSlots, task_slots
 from glue_jobs.parse_lane.real_time.watch import RealTimeWatch
@@ -78,12 +78,7 @@ class RealTimeLane:
 
     @cached_property
     def _reader(self) -> KafkaReader:
-        return KafkaReader(
-            self._arguments.kafka_bootstrap_servers,
-            topics=[FLEET_HEARTBEATS],
-            is_from_end=True,
-            security=self._arguments.kafka_security,
-        )
+        return coming_heartbeats(self._arguments)
 
     def supervised(self) -> Supervisor:
         """Start the query and what watches it; returns at once, with what keeps it running."""
@@ -94,12 +89,11 @@ class RealTimeLane:
             name="heartbeats", run=partial(self._check, supervisor), interval_s=WATCH_INTERVAL_S
         ).run_beside(supervisor)
         PeriodicTask(
-            name="task slots", run=self._publish_surplus, interval_s=METRICS_INTERVAL_S
+            name="task slots",
+            run=lambda: self._publish({LaneMetric.SURPLUS_PARTITIONS: self._slots.surplus}),
+            interval_s=METRICS_INTERVAL_S,
         ).run_beside(supervisor)
         return supervisor
-
-    def _publish_surplus(self) -> None:
-        self._publish({LaneMetric.SURPLUS_PARTITIONS: self._slots.surplus})
 
     def _probe(self) -> None:
         self._is_possible = runs_in_real_time(self._session, self._arguments)
@@ -113,13 +107,10 @@ class RealTimeLane:
             return Mode.MICRO_BATCHES
         if self._is_possible is None or not self._slots.fits():
             return Mode.CATCHING_UP
-        if self._runs_in_real_time():
+        if self._query is not None and self._query.isActive:
             return Mode.REAL_TIME
         must_wait = time.monotonic() < self._batches_until_s
         return Mode.CATCHING_UP if must_wait or self._has_backlog() else Mode.REAL_TIME
-
-    def _runs_in_real_time(self) -> bool:
-        return self._query is not None and self._query.isActive
 
     def _task_slots(self) -> TaskSlots:
         """Each other query of this application keeps one."""

@@ -21,7 +21,7 @@ from clients.kafka.security import security_configuration
 from fleetlane.events.job_arguments import JobArguments
 from fleetlane.events.topics import FLEET_HEARTBEATS
 from glue_jobs.kafka.admin import kafka_connection
-from glue_jobs.kafka.source_and_sink import real_time_trigger
+from glue_jobs.kafka.source_and_sink import started_with_real_time_trigger
 from glue_jobs.parse_lane.parse import ParseBatches
 from glue_jobs.parse_lane.real_time.query import with_markers
 
@@ -36,6 +36,16 @@ _POLL_S: Final = 0.5
 _PARTITION: Final = 0
 _CANARY, _ANSWER = b"canary", b"answer"
 _log = logging.getLogger(__name__)
+
+
+def coming_heartbeats(arguments: JobArguments) -> KafkaReader:
+    """Read what is written to the topic of heartbeats from the first reading on."""
+    return KafkaReader(
+        arguments.kafka_bootstrap_servers,
+        topics=[FLEET_HEARTBEATS],
+        is_from_end=True,
+        security=arguments.kafka_security,
+    )
 
 
 def runs_in_real_time(session: SparkSession, arguments: JobArguments) -> bool:
@@ -70,8 +80,7 @@ def _started(session: SparkSession, arguments: JobArguments) -> StreamingQuery:
     )
     answers = with_markers(records).mapInArrow(_answering(arguments), "value binary")
     writer = answers.writeStream.queryName(PROBE).format("noop")
-    java = writer._jwrite.outputMode("update")  # noqa: SLF001 - PySpark 4.1 has no argument for it
-    return StreamingQuery(java.trigger(real_time_trigger(session, _BATCH_MS)).start())
+    return started_with_real_time_trigger(session, writer, _BATCH_MS)
 
 
 def _answering(arguments: JobArguments) -> ParseBatches:
@@ -100,13 +109,7 @@ def _is_answered(arguments: JobArguments, query: StreamingQuery) -> bool:
             **security_configuration(arguments.kafka_security),
         }
     )
-    reader = KafkaReader(
-        arguments.kafka_bootstrap_servers,
-        topics=[FLEET_HEARTBEATS],
-        is_from_end=True,
-        security=arguments.kafka_security,
-    )
-    with closing(reader):
+    with closing(coming_heartbeats(arguments)) as reader:
         while time.monotonic() < until_s and query.isActive:
             reader.read_available()
             producer.produce(FLEET_HEARTBEATS, key=_CANARY, value=own, partition=_PARTITION)

@@ -9,6 +9,7 @@ import orjson
 
 from fleetlane.events.heartbeats import Heartbeat
 from fleetlane.events.metrics import LaneMetric
+from glue_jobs.kafka.admin import Partition
 from glue_jobs.kafka.mirrored_offsets import Progress
 
 SILENCE_S_MAX: Final = 2.0
@@ -19,8 +20,6 @@ PATIENCE_MAX: Final = 16
 PATIENCE_LOST_S: Final = 3_600.0
 """A query that was ended for silence has twice the time for an hour, and so on up to so many times:
 a machine that is too busy for heartbeats gets no faster by starting queries."""
-
-type Partition = tuple[str, int]
 
 
 class RealTimeWatch:

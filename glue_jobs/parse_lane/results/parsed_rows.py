@@ -9,7 +9,7 @@ characters, and topics are named by us.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -28,32 +28,10 @@ from glue_jobs.parse_lane.results.output_batches import parsed_batch
 
 _FLOWS_KEPT_MAX: Final = 1_000
 _GAP: Final = re.compile(r"<(\w+)>|\"<#(\w+)>\"")
-_TEXT_GAPS: Final = ("id", "device_id", "source_topic", "outcome")
-_NUMBER_GAPS: Final = (
-    "attempt",
-    "source_partition",
-    "source_offset",
-    "events",
-    "parse_us",
-    "inflated_bytes",
-    "first_event_ms",
-    "last_event_ms",
-    "received_ms",
-    "parsed_ms",
+_SHARED: Final = frozenset(
+    {"stream", "lane", "parser", "instead_of", "revision", "reason", "put_off"}
 )
-_NO_MESSAGE: Final = Parsed(
-    id="",
-    attempt=0,
-    device_id="",
-    stream="",
-    lane=Lane.STANDARD,
-    source_topic="",
-    source_partition=0,
-    source_offset=0,
-    outcome=Outcome.PARSED,
-    parsed_ms=0,
-)
-"""A template: what the rows of a run share is put into it, and marks in all other fields."""
+"""Fields that are alike in all rows of a run; there is a gap for each of the others."""
 
 
 class ParsedBatch(NamedTuple):
@@ -124,11 +102,13 @@ def _pieces(stream: str, lane: Lane, parser: str, instead_of: str | None) -> tup
 
     A mark is a string, and is cut out of its quotes; that of a number is cut out with them.
     """
-    texts = {name: f"<{name}>" for name in _TEXT_GAPS}
-    numbers = {name: f"<#{name}>" for name in _NUMBER_GAPS}
-    marked: dict[str, Any] = {**texts, **numbers}
-    same = replace(_NO_MESSAGE, stream=stream, lane=lane, parser=parser, instead_of=instead_of)
-    written = parsed_value(replace(same, **marked)).decode()
+    marks: dict[str, Any] = {
+        one.name: f"<{one.name}>" if one.type in (str, Outcome) else f"<#{one.name}>"
+        for one in fields(Parsed)
+        if one.name not in _SHARED
+    }
+    row = Parsed(stream=stream, lane=lane, parser=parser, instead_of=instead_of, **marks)
+    written = parsed_value(row).decode()
     return tuple(piece for piece in _GAP.split(written) if piece is not None)
 
 

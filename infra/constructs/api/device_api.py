@@ -51,13 +51,13 @@ class DeviceApi(Construct):
     """The API in front of our functions: the same routes for the same functions in both kinds.
 
     ``own_url`` is the address that API Gateway gives it. ``dimensions`` are those of the metrics of
-    the whole stage, ``metric_names`` what this kind of API calls them.
+    the whole stage, ``metric_names`` what this kind of API calls those that it names otherwise.
     """
 
     api_id: str
     own_url: str
     dimensions: Mapping[str, str]
-    metric_names: Mapping[ApiMetric, str] = MappingProxyType({one: str(one) for one in ApiMetric})
+    metric_names: Mapping[ApiMetric, str] = MappingProxyType({})
 
     def __init__(self, scope: Construct, name: str, *, stage: Stage) -> None:
         super().__init__(scope, name)
@@ -77,7 +77,7 @@ class DeviceApi(Construct):
         of_route = {} if route is None else {"Method": "POST", "Resource": route}
         return cloudwatch.Metric(
             namespace="AWS/ApiGateway",
-            metric_name=self.metric_names[metric],
+            metric_name=self.metric_names.get(metric, metric),
             dimensions_map={**self.dimensions, **of_route},
             statistic=statistic,
             period=Duration.minutes(1),
@@ -100,15 +100,13 @@ def domain_options(scope: Construct, domain: DeviceDomain) -> dict[str, Any]:
     }
 
 
-SHARES_PERCENT: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "POST /v1/streams/{stream}": 69,
-        "POST /v1/fast/{stream}": 20,
-        "POST /v1/batch": 8,  # up to 500 messages each
-        "POST /v1/uploads/{stream}": 1,  # forms alone: the bodies go to S3
-        "GET /v1/health": 2,  # anybody may ask
-    }
-)
+SHARES_PERCENT: Final[Mapping[str, int]] = {
+    "POST /v1/streams/{stream}": 69,
+    "POST /v1/fast/{stream}": 20,
+    "POST /v1/batch": 8,  # up to 500 messages each
+    "POST /v1/uploads/{stream}": 1,  # forms alone: the bodies go to S3
+    "GET /v1/health": 2,  # anybody may ask
+}
 """They add up to 100: API Gateway throttles each route separately, and the account as a whole."""
 
 

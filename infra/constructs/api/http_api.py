@@ -18,17 +18,15 @@ from infra.stages import Stage
 STAGE: Final = "$default"
 """Any other would be part of the path, which the functions then would not know."""
 
-ACCESS_LOG: Final = MappingProxyType(
-    {
-        "requestId": "$context.requestId",
-        "requestTime": "$context.requestTime",
-        "route": "$context.routeKey",
-        "status": "$context.status",
-        "responseLength": "$context.responseLength",
-        "integrationError": "$context.integrationErrorMessage",
-        "authorizerError": "$context.authorizer.error",
-    }
-)
+ACCESS_LOG: Final = {
+    "requestId": "$context.requestId",
+    "requestTime": "$context.requestTime",
+    "route": "$context.routeKey",
+    "status": "$context.status",
+    "responseLength": "$context.responseLength",
+    "integrationError": "$context.integrationErrorMessage",
+    "authorizerError": "$context.authorizer.error",
+}
 """As of the REST API, and what a log of failures has there: this API has none."""
 
 
@@ -36,8 +34,7 @@ class HttpDeviceApi(device_api.DeviceApi):
     """The same handlers: events, answers and the authorizer's policies have payload format 1.0."""
 
     metric_names = MappingProxyType(
-        {one: str(one) for one in device_api.ApiMetric}
-        | {device_api.ApiMetric.REFUSED: "4xx", device_api.ApiMetric.FAILED: "5xx"}
+        {device_api.ApiMetric.REFUSED: "4xx", device_api.ApiMetric.FAILED: "5xx"}
     )
 
     def __init__(
@@ -108,7 +105,7 @@ class HttpDeviceApi(device_api.DeviceApi):
         assert isinstance(resource, apigatewayv2.CfnStage)
         group = log_group(self, "AccessLogs")
         resource.access_log_settings = apigatewayv2.CfnStage.AccessLogSettingsProperty(
-            destination_arn=group.log_group_arn, format=json.dumps(dict(ACCESS_LOG))
+            destination_arn=group.log_group_arn, format=json.dumps(ACCESS_LOG)
         )
         whole = _settings(stage.requests_per_s, stage.requests_burst)
         resource.add_property_override("DefaultRouteSettings", whole)

@@ -1,7 +1,6 @@
 """Our routes on API Gateway's REST API, with its own errors."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 from aws_cdk import Duration, RemovalPolicy
@@ -19,19 +18,16 @@ STAGE: Final = "live"
 REQUESTS_IN_FIVE_MINUTES_MAX: Final = 20_000
 """Per address; a site with many devices behind one address stays below it."""
 
-_WATCHED: Final[Mapping[str, Any]] = MappingProxyType(
-    {
-        "metrics_enabled": True,
-        "logging_level": apigateway.MethodLoggingLevel.ERROR,
-        "data_trace_enabled": False,
-    }
-)
-_ACCESS_LOG: Final[Mapping[str, bool]] = MappingProxyType(
-    dict.fromkeys(("caller", "ip", "protocol", "user"), False)
-    | dict.fromkeys(
-        ("http_method", "request_time", "resource_path", "response_length", "status"), True
-    )
-)
+_WATCHED: Final[Mapping[str, Any]] = {
+    "metrics_enabled": True,
+    "logging_level": apigateway.MethodLoggingLevel.ERROR,
+    "data_trace_enabled": False,
+}
+_ACCESS_LOG: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("http_method", "resource_path", "request_time"), True),
+    **dict.fromkeys(("response_length", "status"), True),
+    **dict.fromkeys(("caller", "ip", "protocol", "user"), False),
+}
 """What, when, how long, and how it ended: no body, no token, no address."""
 _NO_WAF: Final = "Devices are authenticated and the stage is throttled; a firewall is optional."
 _OPAQUE: Final = "Bodies are opaque bytes; ingest validates the rest of a request."

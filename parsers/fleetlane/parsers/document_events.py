@@ -33,7 +33,8 @@ class EventsInDocument:
             yield from _events(document, "the document")
             return
         events = _events(_value_at(document, self.events_at), repr(self.events_at))
-        shared = _fields(document, self.shared_fields)
+        assert isinstance(document, dict), "the events were found in it"
+        shared = {name: document[name] for name in self.shared_fields if name in document}
         yield from ({**shared, **event} for event in events) if shared else events
 
 
@@ -62,9 +63,3 @@ def _value_at(document: object, path: str) -> object:
             raise MalformedMessage(f"no {name!r} of {path!r} in the document")
         value = value[name]
     return value
-
-
-def _fields(document: object, names: tuple[str, ...]) -> Mapping[str, object]:
-    if not isinstance(document, dict):
-        return {}
-    return {name: document[name] for name in names if name in document}

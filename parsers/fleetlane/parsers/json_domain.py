@@ -155,6 +155,11 @@ class Bounds:
         if self._values_left < 0:
             raise self.malformed(f"more than {VALUES_MAX} values in one document")
 
+    def finite(self, number: float) -> float:
+        if not math.isfinite(number):
+            raise self.malformed(f"a number is {number}; numbers are finite")
+        return number
+
     def malformed(self, problem: str) -> MalformedMessage:
         return MalformedMessage(problem)
 
@@ -205,7 +210,7 @@ class _Conversion(Bounds):
         if type(value) is int:
             return integer_of_64_bits(value)
         if type(value) is float:
-            return _finite(value)
+            return self.finite(value)
         if type(value) is dict:
             return self._object(value)
         if type(value) is list:
@@ -232,12 +237,6 @@ class _Conversion(Bounds):
         if len(converted) != len(members):
             raise MalformedMessage("a key is repeated within an object: as text, and as an integer")
         return converted
-
-
-def _finite(number: float) -> float:
-    if not math.isfinite(number):
-        raise MalformedMessage(f"number {number} is not finite")
-    return number
 
 
 def _key(key: object) -> str:

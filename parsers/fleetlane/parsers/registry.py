@@ -89,13 +89,7 @@ def installed_parsers(path: Sequence[str] | None = None) -> tuple[InstalledParse
     ``path`` is ``sys.path`` unless given. Of a package with several versions on it only the first
     is listed, as only the first can be imported.
     """
-    return _listed(path) if path is not None else _installed_on(tuple(sys.path))
-
-
-@cache
-def _installed_on(path: tuple[str, ...]) -> tuple[InstalledParser, ...]:
-    """On ``sys.path`` as it is: 30 ms, which each parser's process inherits instead."""
-    return _listed(path)
+    return _listed(path) if path is not None else _listed_once(tuple(sys.path))
 
 
 def _listed(path: Sequence[str]) -> tuple[InstalledParser, ...]:
@@ -118,6 +112,10 @@ def _listed(path: Sequence[str]) -> tuple[InstalledParser, ...]:
         ]
         seen.add(name)
     return tuple(sorted(found, key=lambda parser: (not parser.is_built_in, parser.use)))
+
+
+_listed_once = cache(_listed)
+"""For ``sys.path`` as it is: 30 ms, which each parser's process inherits instead."""
 
 
 def find_parser(use: str, path: Sequence[str] | None = None) -> InstalledParser:

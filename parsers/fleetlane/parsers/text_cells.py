@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal
 
 from fleetlane.parsers.contract import MalformedMessage
@@ -62,10 +62,29 @@ def _boolean(cell: str) -> bool | None:
     return _BOOLEANS[word]
 
 
-CELL_READERS: Final[Mapping[CellType, Callable[[str], object]]] = {
+type CellReader = Callable[[str], object]
+
+CELL_READERS: Final[Mapping[CellType, CellReader]] = {
     "int": _integer,
     "float": _float,
     "bool": _boolean,
     "str": str,
 }
 """Each reads a cell, an empty one of any type but ``str`` as null, or raises ``ValueError``."""
+
+
+def event_of(
+    readers: Mapping[str, CellReader], cells: Iterable[str | None], line_number: int, place: str
+) -> dict[str, object]:
+    """Read the cells of a line, one for each name; ``place`` is what the line has names of.
+
+    Raises ``MalformedMessage`` with the line and the name.
+    """
+    event: dict[str, object] = {}
+    try:
+        for (name, read), cell in zip(readers.items(), cells, strict=True):
+            event[name] = None if cell is None else read(cell)
+    except ValueError as error:  # of a reader, or of cells that are decoded one by one
+        name = list(readers)[len(event)]
+        raise MalformedMessage(f"line {line_number}, {place} {name!r:.80}: {error}") from None
+    return event

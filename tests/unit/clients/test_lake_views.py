@@ -44,9 +44,10 @@ def view_with(properties: Mapping[str, object]) -> LakeView:
 
 def seen(properties: Mapping[str, object], *data: str) -> list[dict[str, Any]]:
     """The data's columns, by their names, of each event, the first to come first."""
-    found = newest_of(events(*data), view_with(properties), since=DAY, rows_max=1_000)
-    named = [column.name for column in found.view.columns]
-    rows = [dict(zip(named, row, strict=True)) for row in reversed(found.rows)]
+    view = view_with(properties)
+    found = newest_of(events(*data), view, since=DAY, rows_max=1_000)
+    named = [column.name for column in view.columns]
+    rows = [dict(zip(named, row, strict=True)) for row in reversed(found)]
     own = {column.name for column in OWN_COLUMNS}
     return [{name: row[name] for name in row if name not in own} for row in rows]
 
@@ -118,21 +119,21 @@ def test_data_that_is_no_object_has_nothing_in_its_columns(data: str) -> None:
 def test_an_event_comes_with_what_the_lake_knows_of_it() -> None:
     found = newest_of(events("{}"), view_with({"a": TEXT}), since=DAY, rows_max=1)
 
-    assert found.rows == [("id-0", "d-1", None, ARRIVED_AT, DAY, "ok", "json", 0, "raw-0", None)]
+    assert found == [("id-0", "d-1", None, ARRIVED_AT, DAY, "ok", "json", 0, "raw-0", None)]
 
 
 def test_the_newest_come_first_and_no_more_than_are_asked_for() -> None:
     found = newest_of(events("{}", "{}", "{}"), view_with({"a": TEXT}), since=DAY, rows_max=2)
 
-    assert [row[0] for row in found.rows] == ["id-2", "id-1"]
+    assert [row[0] for row in found] == ["id-2", "id-1"]
 
 
 def test_other_streams_and_earlier_days_are_left_out() -> None:
     others, later = events("{}", stream="gps-2"), DAY + timedelta(days=1)
     view = view_with({"a": TEXT})
 
-    assert newest_of(others, view, since=DAY, rows_max=1).rows == []
-    assert newest_of(events("{}"), view, since=later, rows_max=1).rows == []
+    assert newest_of(others, view, since=DAY, rows_max=1) == []
+    assert newest_of(events("{}"), view, since=later, rows_max=1) == []
 
 
 names = st.text(max_size=8).filter(lambda name: name.isprintable() and not set(name) & set('"\\*'))

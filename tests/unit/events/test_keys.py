@@ -1,7 +1,7 @@
 import pytest
 
 from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
-from fleetlane.events.topics import CanonicalKey, canonical_key, raw_key
+from fleetlane.events.topics import CanonicalKey, canonical_keys, raw_key
 
 
 def test_a_raw_records_key_is_its_arrival_in_decimal() -> None:
@@ -17,7 +17,9 @@ def test_a_raw_records_key_is_its_arrival_in_decimal() -> None:
     ],
 )
 def test_a_canonical_key_is_the_designs(kind: CanonicalKey, key: bytes) -> None:
-    assert canonical_key(kind, device_id="d-17", bucket_millis=1_793_714_709_123) == key
+    key_of = canonical_keys(kind, device_id="d-17")
+
+    assert key_of(1_793_714_709_123) == key
 
 
 @pytest.mark.parametrize(
@@ -34,12 +36,12 @@ def test_a_canonical_key_is_the_designs(kind: CanonicalKey, key: bytes) -> None:
     ],
 )
 def test_an_hour_starts_at_its_first_millisecond(millis: int, hour: bytes) -> None:
-    key = canonical_key(CanonicalKey.DEVICE_HOUR, device_id="d", bucket_millis=millis)
+    key_of = canonical_keys(CanonicalKey.DEVICE_HOUR, device_id="d")
 
-    assert key == b"d/" + hour
+    assert key_of(millis) == b"d/" + hour
 
 
 def test_a_negative_event_time_keeps_its_sign() -> None:
-    key = canonical_key(CanonicalKey.EVENT_MILLIS, device_id="d", bucket_millis=-5)
+    key_of = canonical_keys(CanonicalKey.EVENT_MILLIS, device_id="d")
 
-    assert key == b"-5"
+    assert key_of(-5) == b"-5"

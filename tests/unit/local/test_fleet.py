@@ -20,7 +20,7 @@ from local.simulator.device import Expected, Outgoing, SentMessage, SimulatedDev
 from local.simulator.http_api import HttpAnswer
 from local.simulator.sender import Sender
 from local.simulator.sendings import FleetPlan
-from local.simulator.simulator import FleetProgress, run_fleet
+from local.simulator.simulator import FleetProgress, landed, run_fleet
 
 DEVICE = SimulatedDevice(
     device_id="d-1",
@@ -282,8 +282,8 @@ def test_receipts_are_counted_by_where_their_messages_landed(
 
     answers = [answer for message in run.sent for answer in message.answers]
     receipts = [answer for answer in answers if answer.raw_id is not None]
-    assert run.landed() == told[-1].landed
-    assert run.landed().total() == len(receipts)
+    assert landed(run.sent) == told[-1].landed
+    assert landed(run.sent).total() == len(receipts)
 
 
 def test_messages_are_spread_over_the_time_that_is_asked_for(

@@ -5,6 +5,7 @@ from importlib import resources
 from typing import Any, Final
 
 import jsonschema_rs
+import open_data_contract_standard
 import pytest
 
 from fleetlane.events.canonical import EventTime, TimeQuality, event_data, message_prefix
@@ -17,7 +18,7 @@ from tests.unit.events.messages import FULL, RAW_ID
 
 ASYNCAPI: Final = json.loads((ROOT / "tests" / "standards" / "asyncapi-3.0.0.json").read_text())
 ODCS: Final = json.loads(
-    resources.files("open_data_contract_standard").joinpath("schema.json").read_text()
+    resources.files(open_data_contract_standard).joinpath("schema.json").read_text()
 )
 FLOWS_OF_DEMO: Final = flows_in(FLOWS)
 EVERYTHING: Final = """

@@ -70,7 +70,7 @@ def test_mermaid_gets_no_character_that_ends_its_label() -> None:
     assert graph.as_mermaid().startswith('flowchart LR\n  n0["HTTPS API"]\n  n1["sensor"]\n')
 
 
-def test_programs_get_each_node_with_its_kind_and_owner() -> None:
+def test_programs_get_each_node_with_its_kind_and_note() -> None:
     written = FlowGraph.of([flow("thermo", owner="acme-sensors")]).as_json()
 
     (found,) = (one for one in written["nodes"] if one["id"] == "flow/thermo")
@@ -78,7 +78,7 @@ def test_programs_get_each_node_with_its_kind_and_owner() -> None:
         "id": "flow/thermo",
         "kind": "flow",
         "label": "thermo",
-        "owner": "acme-sensors",
+        "note": "acme-sensors",
         "about": "owner acme-sensors; parsers json",
     }
     assert {"from": "lane/standard", "to": "flow/thermo"} in written["edges"]

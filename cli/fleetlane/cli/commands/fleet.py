@@ -1,6 +1,6 @@
-"""``fleetlane fleet``: coverage, and which devices are silent, late or malformed."""
+"""``fleetlane fleet``: coverage, and which devices are silent, late or malformed; the report."""
 
-from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -11,7 +11,7 @@ from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import now_ms
 from operations.fleet import devices, traffic
-from operations.fleet.fleet import Fleet
+from operations.fleet.questions import Question
 from operations.lake import fleet_of
 
 
@@ -36,7 +36,7 @@ def coverage(
 
     Relayed messages do not prove that the device is alive; they are counted separately.
     """
-    with _fleet(where) as fleet:
+    with fleet_of(where.platform(), asked_at_ms=now_ms()) as fleet:
         found = [devices.coverage(fleet)]
         if by_day:
             found.insert(0, fleet.ask(devices.COVERAGE_BY_DAY))
@@ -45,8 +45,7 @@ def coverage(
 
 def silent(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Registered devices that sent nothing themselves, the latest to fall silent first."""
-    with _fleet(where) as fleet:
-        formats.show(fleet.ask(devices.SILENT, days=days), asked_at_ms=fleet.asked_at_ms)
+    _show(where, formats, devices.SILENT, days=days)
 
 
 def late(
@@ -62,26 +61,19 @@ def late(
     where: PlatformOptions,
 ) -> None:
     """Devices whose messages are often late, and all messages by lag."""
-    with _fleet(where) as fleet:
-        over_ms = over_minutes * 60_000
-        late = fleet.ask(traffic.LATE, days=days, over_ms=over_ms, share_min=share)
-        lags = fleet.ask(traffic.LAGS, days=days)
-        formats.show(late, lags, asked_at_ms=fleet.asked_at_ms)
+    given = {"over_ms": over_minutes * 60_000, "share_min": share}
+    _show(where, formats, traffic.LATE, traffic.LAGS, days=days, **given)
 
 
 def sizes(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Messages by size, and each stream's compression."""
-    with _fleet(where) as fleet:
-        questions = (traffic.SIZE_BINS, traffic.SIZES, traffic.COMPRESSION)
-        found = [fleet.ask(one, days=days) for one in questions]
-        formats.show(*found, asked_at_ms=fleet.asked_at_ms)
+    questions = (traffic.SIZE_BINS, traffic.SIZES, traffic.COMPRESSION)
+    _show(where, formats, *questions, days=days)
 
 
 def health(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Malformed messages by firmware, and parse time by parser."""
-    with _fleet(where) as fleet:
-        found = [fleet.ask(one, days=days) for one in (traffic.FIRMWARE, traffic.PARSERS)]
-        formats.show(*found, asked_at_ms=fleet.asked_at_ms)
+    _show(where, formats, traffic.FIRMWARE, traffic.PARSERS, days=days)
 
 
 def device(
@@ -98,6 +90,25 @@ def device(
         formats.show(*found, asked_at_ms=fleet.asked_at_ms)
 
 
-def _fleet(where: PlatformOptions) -> AbstractContextManager[Fleet]:
-    """The fleet of a platform as of now; raises as ``fleet_of``."""
-    return fleet_of(where.platform(), asked_at_ms=now_ms())
+def report(
+    *,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", dir_okay=False, help="The page.")
+    ] = Path("fleet-report.html"),
+    where: PlatformOptions,
+) -> None:
+    """Write the fleet report: one HTML page, which loads nothing and needs no script."""
+    from operations.report.page import write_report  # noqa: PLC0415 - no other answer needs Jinja
+
+    with fleet_of(where.platform(), asked_at_ms=now_ms()) as fleet:
+        write_report(fleet, output)
+    typer.echo(f"written to {output}")
+
+
+def _show(
+    where: PlatformOptions, formats: FormatOptions, *questions: Question, days: int, **given: object
+) -> None:
+    """Ask the fleet of a platform as of now; a question takes what it needs of ``given``."""
+    with fleet_of(where.platform(), asked_at_ms=now_ms()) as fleet:
+        found = [fleet.ask(one, days=days, **given) for one in questions]
+        formats.show(*found, asked_at_ms=fleet.asked_at_ms)

@@ -10,7 +10,7 @@ import typer
 
 from clients.flows.store import FlowStore
 from clients.lake.view_sql import Engine, create_view
-from clients.s3.upkeep_requests import Upkeep, UpkeepRequest, UpkeepRequests
+from clients.s3.upkeep_requests import Upkeep, UpkeepRequest
 from fleetlane.cli.options.selection import DaysOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.fleet_tables import FormatOptions, JsonOption, write_csv
@@ -65,7 +65,7 @@ def view(
     since = day_of(asked_at_ms - days * DAY_MS)
     with questioned_lake(platform) as lake:
         found = newest(lake, described, since=since, rows_max=limit)
-    _show_rows(found, formats, asked_at_ms=asked_at_ms)
+    _show_rows(described, found, formats, asked_at_ms=asked_at_ms)
 
 
 def _view(stream: str, flows: FlowStore) -> LakeView:
@@ -78,15 +78,15 @@ def _view(stream: str, flows: FlowStore) -> LakeView:
     return described
 
 
-def _show_rows(found: ViewRows, formats: FormatOptions, *, asked_at_ms: int) -> None:
-    names = [column.name for column in found.view.columns]
-    records = [dict(zip(names, map(_plain, row), strict=True)) for row in found.rows]
+def _show_rows(view: LakeView, rows: ViewRows, formats: FormatOptions, *, asked_at_ms: int) -> None:
+    names = [column.name for column in view.columns]
+    records = [dict(zip(names, map(_plain, row), strict=True)) for row in rows]
     if formats.as_json:
-        typer.echo(json.dumps({"asked_at_ms": asked_at_ms, found.view.stream: records}))
+        typer.echo(json.dumps({"asked_at_ms": asked_at_ms, view.stream: records}))
     elif formats.as_csv:
         write_csv(names, records)
     else:
-        _print_table(found, records, formats, asked_at_ms)
+        _print_table(view, records, formats, asked_at_ms)
 
 
 def _plain(value: object) -> object:
@@ -96,10 +96,10 @@ def _plain(value: object) -> object:
 
 
 def _print_table(
-    found: ViewRows, records: list[dict[str, object]], times: TimeOptions, now_ms: int
+    view: LakeView, records: list[dict[str, object]], times: TimeOptions, now_ms: int
 ) -> None:
-    own = {column.name: column for column in found.view.own}
-    columns: list[OwnColumn | DataColumn] = [*(own[name] for name in _OWN_SHOWN), *found.view.data]
+    own = {column.name: column for column in view.own}
+    columns: list[OwnColumn | DataColumn] = [*(own[name] for name in _OWN_SHOWN), *view.data]
 
     def shown(column: OwnColumn | DataColumn, value: object) -> str:
         at_ms = millis_from_rfc3339(str(value)) if column.kind is Kind.TIME else None
@@ -112,8 +112,8 @@ def _print_table(
         [column.name for column in columns],
         [[shown(one, record[one.name]) for one in columns] for record in records],
         right=[column.name for column in columns if column.kind in _TO_THE_RIGHT],
-        title=f"{found.view.stream}, by arrival, the newest first",
-        empty=f"{found.view.stream} has no events in these days: --days goes further back.",
+        title=f"{view.stream}, by arrival, the newest first",
+        empty=f"{view.stream} has no events in these days: --days goes further back.",
     )
 
 
@@ -158,11 +158,13 @@ def ask_lake(
 
     Raises ``NoAnswerError`` if none came in time, ``UpkeepFailedError`` if one of them could not.
     """
-    writers = {tables: platform.upkeep_requests(tables) for tables in platform.lake_tables}
-    asked = {tables: _asked(writer, upkeep, device_id) for tables, writer in writers.items()}
+    request = UpkeepRequest(request_id=str(uuid4()), upkeep=upkeep, device_id=device_id)
+    writers = platform.upkeep_requests
+    for writer in writers.values():
+        writer.ask(request)
     until_s = time.monotonic() + wait_s
-    for tables, request_id in asked.items():
-        while (answer := writers[tables].answer_to(request_id)) is None:
+    for tables, writer in writers.items():
+        while (answer := writer.answer_to(request.request_id)) is None:
             if time.monotonic() >= until_s:
                 raise NoAnswerError(tables, wait_s)
             time.sleep(_POLL_INTERVAL_S)
@@ -170,9 +172,3 @@ def ask_lake(
             raise UpkeepFailedError(tables, answer.problem)
         for table, done in answer.done.items():
             typer.echo(f"{table}: {done}")
-
-
-def _asked(writer: UpkeepRequests, upkeep: Upkeep, device_id: str | None) -> str:
-    request = UpkeepRequest(request_id=str(uuid4()), upkeep=upkeep, device_id=device_id)
-    writer.ask(request)
-    return request.request_id

@@ -1,4 +1,4 @@
-"""The history of a message: one screen for people, or JSON."""
+"""The history of a message: its hops, one screen for people, or JSON."""
 
 import json
 from base64 import b64encode
@@ -6,13 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
+import msgspec
+
 from fleetlane.cli.output.record_text import fields_of
 from fleetlane.cli.output.tables import escaped
 from fleetlane.cli.output.times import EXACT, TimeOptions
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.metadata import Parsed
+from fleetlane.events.metadata import Outcome, Parsed
+from fleetlane.events.times import time_text
 from operations.messages.trace import MessageTrace
 
 _HEAD_BYTES: Final = 64
@@ -29,6 +32,35 @@ _PARKED_FIELDS: Final = "parked_ms reason detail parser attempt revision"
 
 type _Step = tuple[int, int, str]
 """When, in which order among equal times, and what happened."""
+
+
+def hop_lines(trace: MessageTrace) -> Iterator[str]:
+    """A line a hop in the order of the way, then each event as JSON.
+
+    The door's time is the message's arrival, a record's is Kafka's, an attempt's the job's: three
+    clocks, so no difference between them is shown.
+    """
+    if trace.message is not None:
+        yield _hop("door", trace.message.arrival_millis, f"{trace.message.lane} lane")
+    for landing in trace.landings:
+        yield _hop("Kafka", landing.written_ms, str(landing.position))
+    for attempt in trace.attempts:
+        yield _hop(attempt.outcome, attempt.parsed_ms, _parsing_text(attempt))
+    for event in trace.events:
+        yield _hop("canonical", event.written_ms, str(event.position))
+    for event in trace.events:
+        yield escaped(msgspec.json.encode(event.event).decode())
+
+
+def _hop(name: str, time_ms: int, text: str) -> str:
+    return escaped(f"{name:<10}{time_text(time_ms)}  {text}").rstrip()
+
+
+def _parsing_text(attempt: Parsed) -> str:
+    parser = f" by {attempt.parser}" if attempt.parser else ""
+    came = f": {number_of(attempt.events, 'event')}" if attempt.outcome is Outcome.PARSED else ""
+    why = attempt.reason or attempt.put_off
+    return f"in the {attempt.lane} lane{parser}{came}{f': {why}' if why else ''}"
 
 
 def trace_lines(

@@ -2,12 +2,12 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.json_domain import repeated
-from fleetlane.parsers.text_cells import CELL_READERS, CellType, utf8_text
+from fleetlane.parsers.text_cells import CELL_READERS, CellType, event_of, utf8_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,13 +27,13 @@ class Csv:
     def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
         rows = _numbered_rows(utf8_text(message), self.delimiter, self.quote)
         columns = self.columns or self._header(rows)
-        cell_readers = [CELL_READERS[self.types.get(name, "str")] for name in columns]
+        readers = {name: CELL_READERS[self.types.get(name, "str")] for name in columns}
         for line_number, cells in rows:
             if len(cells) != len(columns):
                 raise MalformedMessage(
                     f"line {line_number}: {len(cells)} cells for {len(columns)} columns"
                 )
-            yield _event(columns, cell_readers, cells, line_number)
+            yield event_of(readers, cells, line_number, "column")
 
     def _header(self, rows: Iterator[tuple[int, list[str]]]) -> Sequence[str]:
         line_number, columns = next(rows, (0, ()))
@@ -69,19 +69,3 @@ def _require_columns(columns: Sequence[str], types: Mapping[str, CellType]) -> N
     for name in types:
         if name not in columns:
             raise ValueError(f"no column {name!r:.80}, which the option types names")
-
-
-def _event(
-    columns: Sequence[str],
-    cell_readers: Sequence[Callable[[str], object]],
-    cells: Sequence[str],
-    line_number: int,
-) -> Mapping[str, object]:
-    event: dict[str, object] = {}
-    try:
-        for name, read, cell in zip(columns, cell_readers, cells, strict=True):
-            event[name] = read(cell)
-    except ValueError as error:
-        column = columns[len(event)]
-        raise MalformedMessage(f"line {line_number}, column {column!r:.80}: {error}") from None
-    return event

@@ -11,7 +11,7 @@ from typing import Final, Literal
 import re2  # type: ignore[import-untyped]
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.text_cells import CELL_READERS, CellType, utf8_text
+from fleetlane.parsers.text_cells import CELL_READERS, CellType, event_of, utf8_text
 
 LINE_BYTES_MAX: Final = 131_072
 
@@ -40,6 +40,7 @@ class Lines:
         utf8_text(message)
         lines = io.BytesIO(message.removeprefix(_BYTE_ORDER_MARK))
         expression, groups = _compiled(self.pattern)
+        readers = {name: CELL_READERS[self.types.get(name, "str")] for name in groups}
         for line_number, line in enumerate(lines, start=1):
             if line.isspace():
                 continue
@@ -49,24 +50,12 @@ class Lines:
                 )
             match = expression.fullmatch(line.removesuffix(b"\n").removesuffix(b"\r"))
             if match:
-                yield self._event(match.groups(), groups, line_number)
+                texts = match.groups()
+                found = (texts[number - 1] for number in groups.values())
+                cells = (None if text is None else text.decode() for text in found)
+                yield event_of(readers, cells, line_number, "group")
             elif self.unmatched == "refuse":
                 raise MalformedMessage(f"line {line_number}: {line!r:.80} does not fit the pattern")
-
-    def _event(
-        self, texts: tuple[bytes | None, ...], groups: Mapping[str, int], line_number: int
-    ) -> Mapping[str, object]:
-        event: dict[str, object] = {}
-        for name, number in groups.items():
-            text = texts[number - 1]
-            if text is None:
-                event[name] = None
-                continue
-            try:
-                event[name] = CELL_READERS[self.types.get(name, "str")](text.decode())
-            except ValueError as error:
-                raise MalformedMessage(f"line {line_number}, group {name!r:.80}: {error}") from None
-        return event
 
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

@@ -75,7 +75,12 @@ def _version(record: Mapping[str, object], so_far: object) -> object:
 def _resolved(
     record: Mapping[str, object], bases: Mapping[str, object], version: object
 ) -> Mapping[str, object]:
-    event: dict[str, object] = {"n": _name(f"{bases.get('bn', '')}{record.get('n', '')}")}
+    name = f"{bases.get('bn', '')}{record.get('n', '')}"
+    if not _NAME.fullmatch(name):
+        raise MalformedMessage(
+            f"name {name!r:.80}; allowed: letters, digits and -:./_ after a letter or digit"
+        )
+    event: dict[str, object] = {"n": name}
     event |= {label: record[label] for label in record if label not in _RESOLVED}
     if unit := record.get("u", bases.get("bu")):
         event["u"] = unit
@@ -84,14 +89,6 @@ def _resolved(
     if version != VERSION:
         event["bver"] = version
     return event
-
-
-def _name(name: str) -> str:
-    if not _NAME.fullmatch(name):
-        raise MalformedMessage(
-            f"name {name!r:.80}; allowed: letters, digits and -:./_ after a letter or digit"
-        )
-    return name
 
 
 def _value(record: Mapping[str, object], bases: Mapping[str, object]) -> dict[str, object]:

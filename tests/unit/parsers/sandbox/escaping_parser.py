@@ -316,6 +316,16 @@ def _patches(name: str, forged: Callable[..., object]) -> Escape:
     return attempt
 
 
+def _forges_keys(_: Order) -> None:
+    columns = sys.modules["fleetlane.parsers.sandbox.canonical_records"].Columns
+    append = columns.append_message
+
+    def append_forged(self: object, topics: bytes, keys: list[bytes], values: list[bytes]) -> None:
+        append(self, topics, [b"d-0/2025-11-03T14"] * len(keys), values)
+
+    columns.append_message = append_forged
+
+
 def _tail(data: bytes) -> Callable[..., bytes]:
     return lambda *_: b'"timequality":"ok","data":' + data + b"}"
 
@@ -415,7 +425,7 @@ ESCAPES: dict[str, Escape] = {
     "forges-a-time": _patches("canonical_tail", lambda *_: b'"time":"no","data":{}}'),
     "forges-what-is-no-json": _patches("canonical_tail", _tail(b'{"a":}')),
     "forges-what-is-no-text": _patches("canonical_tail", _tail(b'{"a":"\xff"}')),
-    "forges-a-key": _patches("canonical_key", lambda *_, **__: b"d-0/2025-11-03T14"),
+    "forges-a-key": _forges_keys,
     "forges-a-sender": _patches(
         "message_facts_from",
         lambda _, *, stream: sys.modules["fleetlane.events.canonical"].MessageFacts(

@@ -7,7 +7,7 @@ import pytest
 from fleetlane.events.canonical import event_data, message_prefix
 from fleetlane.events.flows.event_ids import event_ids, event_time_of
 from fleetlane.events.flows.files import flow_from_toml
-from fleetlane.events.topics import canonical_key
+from fleetlane.events.topics import canonical_keys
 from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run, message_facts_from
 from tests.canonical_value import canonical_value
@@ -55,6 +55,7 @@ def test_records_are_as_their_flow_has_them(by: str, key: str) -> None:
     for envelope in envelopes:
         sender = message_facts_from(envelope, stream="gps")
         id_of = event_ids(sender, flow.identity)
+        key_of = canonical_keys(flow.canonical.key, device_id=sender.device_id)
         for event in EVENTS:
             when = event_time_of(event, flow.event_time, arrival_millis=sender.arrival_millis)
             value = canonical_value(
@@ -63,8 +64,5 @@ def test_records_are_as_their_flow_has_them(by: str, key: str) -> None:
                 time=when,
                 data=event_data(event),
             )
-            bucket = canonical_key(
-                flow.canonical.key, device_id=sender.device_id, bucket_millis=when.bucket_millis
-            )
-            wanted.append(("canonical.gps", bucket, value))
+            wanted.append(("canonical.gps", key_of(when.bucket_millis), value))
     assert list(result.records) == wanted

@@ -11,22 +11,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.waiting import number_of
-from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import now_ms
-from operations.devices.bulk_import import DeviceImport
+from operations.devices.bulk_import import BadDeviceFileError, DeviceImport
 
 _PROBLEMS_SHOWN_MAX = 100
-
-
-class ProblemsInFileError(FleetlaneError):
-    """Lines of a file of devices are wrong. Nothing of it was registered."""
-
-    path: Path
-    problems: int
-
-    def __str__(self) -> str:
-        problems = number_of(self.problems, "problem")
-        return f"{self.path}: {problems}; nothing was registered"
 
 
 def import_devices(
@@ -59,7 +47,7 @@ def import_devices(
             if problems <= _PROBLEMS_SHOWN_MAX:
                 typer.echo(str(problem), err=True)
     if problems:
-        raise ProblemsInFileError(file, problems)
+        raise BadDeviceFileError(file, number_of(problems, "problem"))
     with _progress("registering", lines) as on_line:
         imported = importing.register(on_line)
     typer.echo(f"registered {imported.registered}, unchanged {imported.unchanged}")

@@ -2,9 +2,8 @@
 
 import json
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -28,35 +27,21 @@ FolderArgument = Annotated[
 ]
 
 
-class GraphFormat(StrEnum):
-    """What a graph is written as."""
-
-    SVG = "svg"
-    MERMAID = "mermaid"
-    JSON = "json"
-
-
-class ContractFormat(StrEnum):
-    """The standard that a contract is written by."""
-
-    ASYNCAPI = "asyncapi"
-    ODCS = "odcs"
-
-
-_DRAWN: Final[dict[GraphFormat, Callable[[FlowGraph], str]]] = {
-    GraphFormat.SVG: FlowGraph.as_svg,
-    GraphFormat.MERMAID: FlowGraph.as_mermaid,
-    GraphFormat.JSON: lambda one: _written(one.as_json()),
+_DRAWN: Final[dict[str, Callable[[FlowGraph], str]]] = {
+    "svg": FlowGraph.as_svg,
+    "mermaid": FlowGraph.as_mermaid,
+    "json": lambda one: _written(one.as_json()),
 }
-_CONTRACTS: Final = {ContractFormat.ASYNCAPI: asyncapi, ContractFormat.ODCS: data_contract}
+_CONTRACTS: Final = {"asyncapi": asyncapi, "odcs": data_contract}
 
 
 def graph(
     folder: FolderArgument = None,
     *,
     format_: Annotated[
-        GraphFormat, typer.Option("--format", help="A picture, text for one, or data.")
-    ] = GraphFormat.SVG,
+        Literal["svg", "mermaid", "json"],
+        typer.Option("--format", help="A picture, text for one, or data."),
+    ] = "svg",
     owner: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="Of this owner's flows alone.", show_default="of all"),
@@ -81,8 +66,8 @@ def contract(
     folder: FolderArgument = None,
     *,
     format_: Annotated[
-        ContractFormat, typer.Option("--format", help="AsyncAPI 3.0, or ODCS 3.1.")
-    ] = ContractFormat.ASYNCAPI,
+        Literal["asyncapi", "odcs"], typer.Option("--format", help="AsyncAPI 3.0, or ODCS 3.1.")
+    ] = "asyncapi",
     where: PlatformOptions,
 ) -> None:
     """Write what a flow's readers may rely on: topics, events, owner, how long it is kept."""

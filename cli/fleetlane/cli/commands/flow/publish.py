@@ -23,7 +23,6 @@ from fleetlane.parsers.testkit.flow_checks import checked_flows
 from operations.flows.deployed_parsers import DeployedParsers
 from operations.flows.publisher import FlowPublisher
 from operations.flows.team_policy import team_policy
-from operations.lanes.status import KafkaPositions
 from operations.messages.newest import NewestMessages, newest_messages
 from operations.platform import Platform
 
@@ -138,9 +137,7 @@ def _checked(folder: Path, platform: Platform, *, only: bool, shows: bool) -> Fl
 
 def newest_of(platform: Platform) -> Callable[[Collection[str]], NewestMessages]:
     def read(streams: Collection[str]) -> NewestMessages:
-        resources = platform.resources
-        servers, security = resources.kafka_bootstrap_servers, resources.kafka_security
-        with closing(KafkaPositions(servers, security)) as kafka:
+        with closing(platform.messages.reader()) as kafka:
             return newest_messages(kafka, streams, messages_max=MESSAGES_MAX)
 
     return read

@@ -57,7 +57,7 @@ def carry_out(
     ``PayloadsExpiredError`` or ``RecordsExpiredError`` where all others were replayed, and
     ``NotDurableError`` where Kafka did not take one; doing it again is safe.
     """
-    landed = 0 if dry_run else _landed(plan, stores, records or stores.records(lambda _: None))
+    landed = 0 if dry_run else _landed(plan, stores, records or stores.records())
     typer.echo(_json(plan, landed) if as_json else _text(plan, landed, dry_run=dry_run))
     if plan.expired:
         raise PayloadsExpiredError(plan.expired)
@@ -171,17 +171,17 @@ def _range(stream: str, from_: list[Any], to_ms: int) -> ArrivalRange:
 def _replay_archived(
     platform: Platform, wanted: ArrivalRange, *, limit: int, dry_run: bool, as_json: bool
 ) -> None:
-    from operations import lake  # noqa: PLC0415 - takes longer than other replays
+    from operations.lake import lake_of  # noqa: PLC0415 - takes longer than other replays
     from operations.replay import archive  # noqa: PLC0415 - likewise
 
-    with lake.lake_of(platform) as catalog:
+    stores = platform.messages
+    payloads = archive.ArchivedPayloads(stored=stores.payloads, archived=stores.archived_bodies)
+    with lake_of(platform) as catalog:
         records = archive.ArchivedRecords.of(catalog, wanted)
-        payloads = lake.archived_payloads_of(platform)
         plan = archive.archive_plan(records, payloads, messages_max=limit)
         if not dry_run:
             bucket = platform.resources.payload_bucket
             plan = payloads.brought_back(plan, payload_bucket=bucket)
-        stores = platform.messages
         carry_out(plan, stores, dry_run=dry_run, as_json=as_json, records=records)
 
 

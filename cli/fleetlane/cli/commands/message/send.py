@@ -12,7 +12,7 @@ from rich.progress import DownloadColumn, Progress
 from clients.device_api import message_url, sent, upload_form, uploaded
 from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.hops import hop_lines
+from fleetlane.cli.output.trace import hop_lines
 from fleetlane.cli.output.waiting import counted, effect_on_interrupt
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane

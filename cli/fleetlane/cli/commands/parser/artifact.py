@@ -1,8 +1,7 @@
 """``fleetlane parser build|deploy``: the one file that jobs fetch, made and stored."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final, Literal
 
 import typer
 
@@ -13,13 +12,7 @@ from fleetlane.events.flows.artifacts import read_manifest, sha256_of_file
 from fleetlane.parsers.artifacts.building import Platform, built, uv_for
 from fleetlane.parsers.artifacts.writing import write_artifact
 
-
-class Machine(StrEnum):
-    """What the jobs run on."""
-
-    X86_64 = "x86_64"
-    ARM64 = "aarch64"
-    HOST = "host"
+_MACHINES: Final = {"x86_64": Platform.X86_64, "aarch64": Platform.ARM64, "host": Platform.HOST}
 
 
 def build(
@@ -31,19 +24,19 @@ def build(
         "dist"
     ),
     machine: Annotated[
-        Machine,
+        Literal["x86_64", "aarch64", "host"],
         typer.Option(
             "--platform",
             help="Where compiled dependencies are to run: Glue is x86_64, this machine is host.",
         ),
-    ] = Machine.X86_64,
+    ] = "x86_64",
 ) -> None:
     """Build NAME-VERSION.zip: the wheel, and the dependencies that uv.lock names.
 
     The same files give the same bytes. What the jobs have already is left out.
     """
     project = project_in(folder)
-    result = built(uv_for(project.folder, uv_program()), Platform[machine.name])
+    result = built(uv_for(project.folder, uv_program()), _MACHINES[machine])
     path = write_artifact(output, result.package, result.contents)
     manifest = read_manifest(path, artifact=path.name)
     typer.echo(f"{path}: {path.stat().st_size} bytes, sha256 {sha256_of_file(path)}")

@@ -119,17 +119,16 @@ def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple
     if wanted.records_of is None:
         raise BadOptionsError(f"say whose messages of {source}: --flow FILE, or --stream STREAM")
     # Not above: files are compared where no platform is installed.
-    from operations.messages.stores import StoredRecords, latest_records  # noqa: PLC0415
+    from operations.messages.stores import latest_records  # noqa: PLC0415
 
-    resources = wanted.where.platform().resources
-    stored = StoredRecords(resources.kafka_bootstrap_servers, security=resources.kafka_security)
+    stored = wanted.where.platform().messages.records()
     for record in latest_records(stored, source, wanted.records_of, records_max=messages_max):
         try:
             message = recorded_message(record)
         except FleetlaneError:  # a body by reference, or no message at all
             continue
         if _is_wanted(message, wanted):
-            yield f"{record.topic}/{record.partition}/{record.offset}", message.trial
+            yield str(record.position), message.trial
 
 
 def _is_wanted(message: RecordedMessage, wanted: Wanted) -> bool:

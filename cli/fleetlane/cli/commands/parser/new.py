@@ -17,7 +17,7 @@ from packaging.utils import canonicalize_name
 from fleetlane.cli.options.checkout import checkout_root, command_here
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_name
-from fleetlane.parsers.registry import BUILT_IN_DISTRIBUTION, installed_parsers
+from fleetlane.parsers.registry import installed_parsers
 
 _TEMPLATES: Final = Path(__file__).parents[2] / "parser_template"
 _SAMPLE: Final = "samples/two-readings.bin"
@@ -45,12 +45,6 @@ def new_parser_files(name: str, owner: str, start_from: StartFrom) -> Mapping[Pa
     }
     folders = (_TEMPLATES / "every", _TEMPLATES / start_from)
     return {path: content for folder in folders for path, content in _filled(folder, known)}
-
-
-def is_built_in(name: str) -> bool:
-    """Whether a built-in format has this name already."""
-    built_in = (one for one in installed_parsers() if one.distribution == BUILT_IN_DISTRIBUTION)
-    return name in {one.name for one in built_in}
 
 
 def _module_for(name: str) -> str:
@@ -104,7 +98,7 @@ def new(
     ] = None,
 ) -> None:
     """Make a parser's folder: package, flow file, samples and a test, all of it working."""
-    if is_built_in(name):
+    if any(one.is_built_in and one.name == name for one in installed_parsers()):
         raise CannotBeginError(f"parser {name!r}", "is a built-in format: choose another name")
     target = Path(name) if folder is None else folder
     if target.exists() and (not target.is_dir() or any(target.iterdir())):

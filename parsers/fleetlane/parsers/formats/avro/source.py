@@ -1,6 +1,5 @@
 """The bytes of one run of records, read from left to right, and the primitive types in them."""
 
-import math
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -103,19 +102,13 @@ def _int(source: Source) -> object:
     return number
 
 
-def _finite(source: Source, number: float) -> float:
-    if not math.isfinite(number):
-        raise source.malformed(f"a number is {number}; numbers are finite")
-    return number
-
-
 PRIMITIVES: Mapping[str, Read] = {
     "null": lambda _: None,
     "boolean": _boolean,
     "int": _int,
     "long": Source.long,
-    "float": lambda source: _finite(source, _FLOAT.unpack(source.take(4))[0]),
-    "double": lambda source: _finite(source, _DOUBLE.unpack(source.take(8))[0]),
+    "float": lambda source: source.finite(_FLOAT.unpack(source.take(4))[0]),
+    "double": lambda source: source.finite(_DOUBLE.unpack(source.take(8))[0]),
     "string": read_string,
     "bytes": read_bytes,
 }

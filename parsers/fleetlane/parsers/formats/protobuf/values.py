@@ -1,6 +1,5 @@
 """What a decoded message becomes in JSON's values."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -110,7 +109,7 @@ def _map_writer(entry_class: Any, scope: _Scope) -> Write:
     key_field, value_field = (
         entry_class.DESCRIPTOR.fields_by_name[name] for name in ("key", "value")
     )
-    write_key = _MAP_KEYS.get(key_field.type, str)
+    is_boolean = key_field.type == FieldDescriptor.TYPE_BOOL
     write = _value_writer(value_field, scope)
 
     def write_map(entries: Any, bounds: Bounds) -> object:
@@ -118,7 +117,7 @@ def _map_writer(entry_class: Any, scope: _Scope) -> Write:
         written: dict[str, object] = {}
         for octets in entries:
             entry = decoded(entry_class, octets)
-            key = write_key(entry.key)
+            key = str(entry.key).lower() if is_boolean else str(entry.key)
             if key in written:
                 raise MalformedMessage(f"key {key!r:.80} is repeated within a map")
             written[key] = write(entry.value, bounds)
@@ -136,7 +135,7 @@ def _value_writer(each: Any, scope: _Scope) -> Write:
     if each.type == FieldDescriptor.TYPE_BYTES:
         return lambda value, _: scope.write_bytes(value)
     if each.type in (FieldDescriptor.TYPE_FLOAT, FieldDescriptor.TYPE_DOUBLE):
-        return _finite
+        return lambda number, bounds: bounds.finite(number)
     return _text if each.type == FieldDescriptor.TYPE_STRING else lambda value, _: value
 
 
@@ -153,12 +152,6 @@ def _text(value: object, _: Bounds) -> object:
     return value
 
 
-def _finite(number: float, _: Bounds) -> object:
-    if not math.isfinite(number):
-        raise MalformedMessage(f"a number is {number}; numbers are finite")
-    return number
-
-
 def _json_text(message: Any, _: Bounds) -> object:
     try:
         return message.ToJsonString()
@@ -166,9 +159,6 @@ def _json_text(message: Any, _: Bounds) -> object:
         raise MalformedMessage(f"{message.DESCRIPTOR.name}: {problem}") from None
 
 
-_MAP_KEYS: Mapping[object, Callable[[Any], str]] = {
-    FieldDescriptor.TYPE_BOOL: lambda key: "true" if key else "false"
-}
 _WITH_JSON_TEXT = frozenset(
     f"google.protobuf.{name}" for name in ("Timestamp", "Duration", "FieldMask")
 )

@@ -9,9 +9,8 @@ from typing import Any, Final
 
 from fleetlane.events.canonical import EventTime, TimeQuality, canonical_tail, event_data
 from fleetlane.events.flows.event_ids import event_time_of
-from fleetlane.events.flows.flow import Flow
-from fleetlane.events.times import DAY_MS, HOUR_MS
-from fleetlane.events.topics import CanonicalKey, canonical_key
+from fleetlane.events.times import DAY_MS
+from fleetlane.events.topics import canonical_keys
 from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.sandbox.canonical_records import Columns
 from fleetlane.parsers.sandbox.child.charge import Growth
@@ -69,7 +68,7 @@ class Encoder:
     def _append_all(self, events: object, envelope: bytes, received_bytes: int) -> None:
         flow, largest = self._flow, self._flow.limits.event_bytes_max
         sender = message_facts_from(envelope, stream=flow.stream)
-        key_of = _Keys(flow, sender.device_id)
+        key_of = canonical_keys(flow.canonical.key, device_id=sender.device_id)
         topics, keys, values, total_bytes = bytearray(), list[bytes](), list[bytes](), 0
         days = set[int]()
         events_next, bytes_next = self._checked_events, _CHECKED_BYTES
@@ -120,24 +119,3 @@ class Encoder:
             self.first_event_ms = millis
         if self.last_event_ms is None or millis > self.last_event_ms:
             self.last_event_ms = millis
-
-
-class _Keys:
-    """The keys of a message's events. Most of them are equal: that is made once."""
-
-    __slots__ = ("_bucket", "_device_id", "_key", "_kind", "_span_ms")
-
-    def __init__(self, flow: Flow, device_id: str) -> None:
-        self._kind, self._device_id = flow.canonical.key, device_id
-        self._span_ms = HOUR_MS if self._kind is CanonicalKey.DEVICE_HOUR else 1
-        self._bucket: int | None = None
-        self._key = b""
-
-    def __call__(self, bucket_millis: int) -> bytes:
-        bucket = bucket_millis // self._span_ms
-        if bucket != self._bucket:
-            self._bucket = bucket
-            self._key = canonical_key(
-                self._kind, device_id=self._device_id, bucket_millis=bucket_millis
-            )
-        return self._key

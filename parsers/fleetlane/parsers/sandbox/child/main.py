@@ -17,16 +17,13 @@ from fleetlane.parsers.sandbox import packets
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX, Columns
 from fleetlane.parsers.sandbox.child.attempts import Attempts
 from fleetlane.parsers.sandbox.child.encoding import Encoder
-from fleetlane.parsers.sandbox.jail.entering import Jail, enter
+from fleetlane.parsers.sandbox.jail.entering import FILE_BYTES_MAX, OPEN_FILES_MAX, Jail, enter
 from fleetlane.parsers.sandbox.results import Part
 from fleetlane.parsers.sandbox.runs import Assignment, Program
 from fleetlane.parsers.sandbox.shared_memory import progress_of, read_only
 
-FILE_BYTES_MAX: Final = 4 * OUTPUT_BYTES_MAX
 LOAD_BYTES_MAX: Final = 4 << 30
 """Address space that loading a parser may take; its messages' limits come on top."""
-
-_FILES_MAX: Final = 256
 
 _ASSIGNMENTS_KEPT_MAX: Final = 256
 _assignment_from: Final = lru_cache(_ASSIGNMENTS_KEPT_MAX)(msgspec.json.Decoder(Assignment).decode)
@@ -220,4 +217,4 @@ def _limit_address_space(total_bytes: int) -> None:
 def _limit_files() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (_FILES_MAX, _FILES_MAX))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES_MAX, OPEN_FILES_MAX))

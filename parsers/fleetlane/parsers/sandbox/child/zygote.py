@@ -5,7 +5,6 @@ would copy locks that they hold. It is a subreaper: what a parser leaves behind 
 is killed. It ends, with all its children, when the worker closes its socket, or ends.
 """
 
-import ctypes
 import gc
 import json
 import os
@@ -26,6 +25,7 @@ from fleetlane.parsers.sandbox.child.main import serve
 from fleetlane.parsers.sandbox.jail.entering import Jail, Part, hide_memory
 from fleetlane.parsers.sandbox.jail.landlock import readable_paths
 from fleetlane.parsers.sandbox.jail.self_test import tested
+from fleetlane.parsers.sandbox.jail.system_calls import prctl
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.settings import inherited_environment
 
@@ -33,8 +33,6 @@ COMMAND_BYTES_MAX: Final = 1 << 18
 DESCRIPTORS: Final = 3
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _STRAY_ROUNDS_MAX: Final = 200
-
-_prctl = ctypes.CDLL(None, use_errno=True).prctl
 
 
 class ZygoteProcess:
@@ -110,7 +108,7 @@ def _become_child(zygote: int, program: Program, descriptors: list[int], jail: J
     code = os.EX_SOFTWARE
     try:
         os.setsid()
-        _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if os.getppid() == zygote:
             _close_all_but(0, 1, 2, *descriptors)
@@ -146,8 +144,8 @@ def main(control: int, worker: int, folder: str, parts: Sequence[str]) -> None:
     ``folder``.
     """
     os.dup2(2, 1)  # a parser's print must not reach what Spark reads
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     hide_memory()

@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import resource
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -61,8 +60,6 @@ def enter(jail: Jail, location: str | None) -> None:
     own = jail.folder_of(os.getpid())
     own.mkdir(mode=0o700)
     os.environ["TMPDIR"] = tempfile.tempdir = str(own)  # noqa: TID251 - for whoever reads it later
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES_MAX, OPEN_FILES_MAX))
     _mute()
     hide_memory()
     prctl(_NO_NEW_PRIVILEGES, 1)

@@ -42,9 +42,8 @@ def restrict(allowed: Iterable[tuple[str, int]]) -> None:
     """
     known = called("landlock_create_ruleset", None, ctypes.c_size_t(0), _ASK_VERSION)
     handled = _FIRST_VERSION | sum(bit for bit, since in _SINCE.items() if known >= since)
-    attributes = struct.pack(
-        "=3Q", handled, _BOTH if known >= _TCP_SINCE else 0, _BOTH if known >= _SCOPES_SINCE else 0
-    )[: 24 if known >= _SCOPES_SINCE else 16 if known >= _TCP_SINCE else 8]
+    fields = [handled, *(_BOTH for since in (_TCP_SINCE, _SCOPES_SINCE) if known >= since)]
+    attributes = struct.pack(f"={len(fields)}Q", *fields)
     rules = called(
         "landlock_create_ruleset", ctypes.c_char_p(attributes), ctypes.c_size_t(len(attributes)), 0
     )
