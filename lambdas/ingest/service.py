@@ -135,7 +135,6 @@ class Ingest:
             NotDurableError: Neither Kafka nor the spool confirmed the record in time.
         """
         until_s = time.monotonic() + ANSWER_S
-        self.check_size(len(inbound.body))
         message, record = self._prepared(inbound, flow)
         places = self.producer.land_all([record], until_s=until_s)
         self.health.saw_records(places)
@@ -170,6 +169,7 @@ class Ingest:
         self, inbound: InboundMessage, flow: Flow | None
     ) -> tuple[Message, ProducerRecord]:
         """The message and its record; a large body is in S3 by then."""
+        self.check_size(len(inbound.body))
         message = _message_of(inbound, flow)
         if message.body_bytes > INLINE_BYTES_MAX:
             reference = self._stored(payload_key(message.raw_id), inbound)

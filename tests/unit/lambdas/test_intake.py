@@ -14,7 +14,7 @@ from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane
 from lambdas.ingest.intake import Intake, next_upload_after_s
 from lambdas.ingest.repeats import Repeats
-from lambdas.ingest.service import InboundMessage, Ingest, Notice, Receipt
+from lambdas.ingest.service import BodyTooLargeError, InboundMessage, Ingest, Notice, Receipt
 from tests.unit.lambdas.api_gateway import unlimited
 from tests.unit.lambdas.fake_receipts import FakeReceipts
 from tests.unit.lambdas.fakes import FakeFlows, FakeKafka, FakePayloads
@@ -95,6 +95,18 @@ def test_a_device_receives_its_slot_in_the_window_of_its_flow() -> None:
     receipt = world.land()
 
     assert receipt.next_upload_after_s == next_upload_after_s("d-1", window_s=3_600, now_ms=NOW_MS)
+
+
+@pytest.mark.parametrize("declared", ["", ANSWERS])
+def test_a_body_over_the_limit_is_refused_whatever_its_flow_does_with_repeats(
+    declared: str,
+) -> None:
+    world = World(declared)
+
+    with pytest.raises(BodyTooLargeError):
+        world.land(replace(UPLOAD, body=b"x" * 4_500_001))
+
+    assert world.landed == 0
 
 
 def test_without_a_window_a_device_receives_nothing() -> None:
