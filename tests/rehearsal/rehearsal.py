@@ -80,29 +80,32 @@ def kept_by(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """What the lake's application made of new messages when it came back after its end by kill.
+    """What became of new messages once all applications had run, two of them from checkpoints.
 
-    ``batches`` are how many each of its queries committed since, by the query's name.
+    ``batches`` are how many the lake's queries committed since, by the query's name.
     """
 
-    parsed: Mapping[Lane, Ledger]
+    parsed: Ledger
     kept: Ledger
     batches: Mapping[str, int]
 
 
-def other_lanes_and_the_lake_again(
+def other_lanes_and_what_resumes(
     engine: Engine, folder: Path, *, messages: int, limit_s: float
 ) -> Resumed:
-    """Run all lanes but the standard one, one after another, and the lake from its checkpoints.
+    """Run the other lanes, one after another; then the standard lane and the lake once more.
 
-    Standard lane and lake must have done their work before. Raises as ``parsed_by`` does.
+    Those two must have done their work before: both were killed, and go on from checkpoints. What
+    counts messages of all lanes is in the standard lane's application. Raises as ``parsed_by``.
     """
-    parsed, receipts = dict[Lane, Ledger](), list[Receipt]()
+    receipts = list[Receipt]()
+    for lane in Lane:
+        receipts += land(engine.stage.ground, lane, messages=messages)
     for lane in (lane for lane in Lane if lane is not Lane.STANDARD):
-        landed = land(engine.stage.ground, lane, messages=messages)
         with running(engine, lane, folder) as process:
-            parsed[lane] = parsed_by(engine, lane, landed, process, limit_s=limit_s)
-        receipts += landed
+            _wait_for_commits(engine, lane, process, limit_s=limit_s)
+    with running(engine, Lane.STANDARD, folder) as process:
+        parsed = parsed_by(engine, Lane.STANDARD, receipts, process, limit_s=limit_s)
     before = _batches(engine)
     with running(engine, LAKE, folder) as process:
         kept = kept_by(engine, receipts, process, limit_s=limit_s)
