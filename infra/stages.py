@@ -59,9 +59,9 @@ class Stage:
     With an ``account`` no other is deployed to. ``keeps_data``: nothing that holds data can be
     deleted with its stack. Without ``alarm_email`` alarms notify nobody; without ``device_domain``
     devices use API Gateway's own address. With 0 ``raw_archive_days`` raw records are not archived.
-    The lake writes what came every ``lake_trigger_ms``, or once a batch is full: in dev sooner, for
-    quick answers. The rate limits are of one device's messages and bytes a minute, as one running
-    function counts them. ``lake_database`` is the stage's own in Glue's catalog,
+    The lake writes what came every ``lake_trigger_ms``, or once a batch is full; before prod
+    sooner. The rate limits are of one device's messages and bytes a minute, as one
+    running function counts them. ``lake_database`` is the stage's own in Glue's catalog,
     ``pipeline_repository`` the ``owner/name`` on GitHub whose workflows may deploy it.
     """
 
@@ -199,7 +199,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "bulk_workers":           (1,              2,                2,                 4),
     "slow_workers":           (1,              2,                2,                 3),
     "lake_workers":           (1,              2,                2,                 5),
-    "lake_trigger_ms":        (10_000,         60_000,           300_000,           300_000),
+    "lake_trigger_ms":        (10_000,         60_000,           60_000,            300_000),
     "alarm_email":            (None,           None,             None,              None),
     "pipeline_repository":    (None,           None,             None,              None),
 })
