@@ -1,15 +1,19 @@
 """A stage's applications, started as their engine starts them, until each did its first work."""
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Final, Protocol
 
+from clients.kafka.reader import KafkaReader
+from fleetlane.events.envelope import Record
 from fleetlane.events.lake.tables import LakeTable
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metadata import Parsed, parsed_from
+from fleetlane.events.topics import FLEET_PARSED
 from glue_jobs.host import query_names
 from local.servers.processes import ServerProcess
 from operations.ledger.message_results import Receipt
@@ -98,11 +102,11 @@ def other_lanes_and_what_resumes(
     Those two must have done their work before: both were killed, and go on from checkpoints. What
     counts messages of all lanes is in the standard lane's application. Raises as ``parsed_by``.
     """
-    receipts = list[Receipt]()
-    for lane in Lane:
-        receipts += land(engine.stage.ground, lane, messages=messages)
+    landed = {lane: land(engine.stage.ground, lane, messages=messages) for lane in Lane}
+    receipts = [receipt for of_lane in landed.values() for receipt in of_lane]
     for lane in (lane for lane in Lane if lane is not Lane.STANDARD):
         with running(engine, lane, folder) as process:
+            _wait_for_outcomes(engine, landed[lane], process, limit_s=limit_s)
             _wait_for_commits(engine, lane, process, limit_s=limit_s)
     with running(engine, Lane.STANDARD, folder) as process:
         parsed = parsed_by(engine, Lane.STANDARD, receipts, process, limit_s=limit_s)
@@ -134,6 +138,24 @@ def queries_of(engine: Engine, name: str) -> list[str]:
     words = [word for pair in arguments.items() for word in pair]
     names = query_names(arguments["--jobs"], words)
     return [one for one in names if one != STANDING_LEDGER]
+
+
+def _wait_for_outcomes(
+    engine: Engine, receipts: Sequence[Receipt], process: ServerProcess, *, limit_s: float
+) -> None:
+    """Until an attempt at each of these messages has ended."""
+    wait, ends_s = watching(process), time.monotonic() + limit_s
+    missing = {one.raw_id for one in receipts}
+    servers = engine.stage.ground.broker.bootstrap_servers
+    with closing(KafkaReader(servers, topics=[FLEET_PARSED])) as reader:
+        while missing := missing - {one.id for one in _attempts(reader.read_available())}:
+            if time.monotonic() > ends_s:
+                raise failure_of(process, f"{len(missing)} messages not parsed in {limit_s:g} s")
+            wait(0)
+
+
+def _attempts(records: Iterable[Record]) -> Iterator[Parsed]:
+    return (parsed_from(one.value or b"") for one in records)
 
 
 def _wait_for_commits(engine: Engine, name: str, process: ServerProcess, *, limit_s: float) -> None:
