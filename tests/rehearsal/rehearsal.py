@@ -6,6 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from clients.kafka.reader import KafkaReader
@@ -84,14 +85,10 @@ def kept_by(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resumed:
-    """What became of new messages once all applications had run, two of them from checkpoints.
-
-    ``batches`` are how many the lake's queries committed since, by the query's name.
-    """
+    """What became of new messages once all applications had run, two of them from checkpoints."""
 
     parsed: Ledger
     kept: Ledger
-    batches: Mapping[str, int]
 
 
 def other_lanes_and_what_resumes(
@@ -113,9 +110,8 @@ def other_lanes_and_what_resumes(
     before = _batches(engine)
     with running(engine, LAKE, folder) as process:
         kept = kept_by(engine, receipts, process, limit_s=limit_s)
-    after = _batches(engine)
-    new = {query: after[query] - before[query] for query in before}
-    return Resumed(parsed=parsed, kept=kept, batches=new)
+        _wait_for_commits(engine, LAKE, process, limit_s=limit_s, after=before)
+    return Resumed(parsed=parsed, kept=kept)
 
 
 def _batches(engine: Engine) -> Mapping[str, int]:
@@ -158,12 +154,19 @@ def _attempts(records: Iterable[Record]) -> Iterator[Parsed]:
     return (parsed_from(one.value or b"") for one in records)
 
 
-def _wait_for_commits(engine: Engine, name: str, process: ServerProcess, *, limit_s: float) -> None:
-    """Until each query of an application has committed a batch in S3."""
+def _wait_for_commits(
+    engine: Engine,
+    name: str,
+    process: ServerProcess,
+    *,
+    limit_s: float,
+    after: Mapping[str, int] = MappingProxyType({}),
+) -> None:
+    """Until each query of an application has committed a batch in S3, ``after`` some number."""
     wait, ends_s = watching(process), time.monotonic() + limit_s
     missing = queries_of(engine, name)
     while missing:
-        missing = [one for one in missing if committed(engine.stage, one) == _NONE]
+        missing = [one for one in missing if committed(engine.stage, one) <= after.get(one, _NONE)]
         if missing and time.monotonic() > ends_s:
             raise failure_of(process, f"no batch of {', '.join(missing)} in {limit_s:g} s")
         if missing:
