@@ -88,9 +88,13 @@ async def _run(
     sent: list[SentMessage] = []
     planned = sum(one.messages for one in sendings)
     started_s, began_ms = time.monotonic(), now_ms()
+    so_far, counted = Counter[str](), 0
 
     def report() -> None:
-        on_progress(FleetProgress(planned=planned, finished=len(sent), landed=landed(sent)))
+        nonlocal counted
+        so_far.update(landed(sent[counted:]))
+        counted = len(sent)
+        on_progress(FleetProgress(planned=planned, finished=counted, landed=dict(so_far)))
 
     async def report_repeatedly() -> None:
         while True:
