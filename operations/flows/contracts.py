@@ -5,7 +5,6 @@ bitol-io.github.io/open-data-contract-standard/v3.1.0.
 """
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -15,13 +14,11 @@ from fleetlane.events.flows.flow import Flow
 from fleetlane.events.times import DAY_MS
 from fleetlane.events.topics import CanonicalKey, canonical_topic, topic_settings, unique_topic
 
-_KEYS: Final = MappingProxyType(
-    {
-        CanonicalKey.DEVICE_HOUR: "Device and hour in UTC, as d-17/2026-11-03T14.",
-        CanonicalKey.DEVICE: "The device.",
-        CanonicalKey.EVENT_MILLIS: "The event's time in milliseconds since 1970, as decimal text.",
-    }
-)
+_KEYS: Final[Mapping[CanonicalKey, str]] = {
+    CanonicalKey.DEVICE_HOUR: "Device and hour in UTC, as d-17/2026-11-03T14.",
+    CanonicalKey.DEVICE: "The device.",
+    CanonicalKey.EVENT_MILLIS: "The event's time in milliseconds since 1970, as decimal text.",
+}
 _SCHEMAS: Final = "#/components/schemas/"
 _OPTIONS: Final = ("minimum", "maximum", "minLength", "maxLength", "pattern")
 """JSON Schema's keywords that ODCS has by the same names."""
@@ -34,23 +31,7 @@ def asyncapi(flow: Flow, *, version: str) -> Document:
 
     ``version`` is that of the published flows.
     """
-    message = f"#/components/messages/{flow.stream}"
-    channels, operations = {}, {}
-    for name, topic, summary in _topics(flow):
-        settings = topic_settings(topic).kafka_configuration()
-        channels[name] = {
-            "address": topic,
-            "summary": summary,
-            "messages": {flow.stream: {"$ref": message}},
-            "bindings": {
-                "kafka": {
-                    "topic": topic,
-                    "topicConfiguration": {name: int(value) for name, value in settings.items()},
-                    "bindingVersion": "0.5.0",
-                }
-            },
-        }
-        operations[f"send_{name}"] = {"action": "send", "channel": {"$ref": f"#/channels/{name}"}}
+    topics = list(_topics(flow))
     return {
         "asyncapi": "3.0.0",
         "info": {
@@ -60,8 +41,11 @@ def asyncapi(flow: Flow, *, version: str) -> Document:
             "contact": {"name": flow.owner},
         },
         "defaultContentType": CANONICAL_CONTENT_TYPE,
-        "channels": channels,
-        "operations": operations,
+        "channels": {name: _channel(flow, topic, summary) for name, topic, summary in topics},
+        "operations": {
+            f"send_{name}": {"action": "send", "channel": {"$ref": f"#/channels/{name}"}}
+            for name, _, _ in topics
+        },
         "components": {
             "messages": {
                 flow.stream: {
@@ -76,6 +60,22 @@ def asyncapi(flow: Flow, *, version: str) -> Document:
                 }
             },
             "schemas": _schemas(flow),
+        },
+    }
+
+
+def _channel(flow: Flow, topic: str, summary: str) -> Document:
+    settings = topic_settings(topic).kafka_configuration()
+    return {
+        "address": topic,
+        "summary": summary,
+        "messages": {flow.stream: {"$ref": f"#/components/messages/{flow.stream}"}},
+        "bindings": {
+            "kafka": {
+                "topic": topic,
+                "topicConfiguration": {name: int(value) for name, value in settings.items()},
+                "bindingVersion": "0.5.0",
+            }
         },
     }
 

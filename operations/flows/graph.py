@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 import jinja2
@@ -38,17 +37,15 @@ class Kind(StrEnum):
     TABLE = "table"
 
 
-_COLUMNS: Final = MappingProxyType(
-    {
-        Kind.DEVICES: "Devices",
-        Kind.API: "API",
-        Kind.RAW_TOPIC: "Raw topics",
-        Kind.LANE: "Lanes",
-        Kind.FLOW: "Flows",
-        Kind.TOPIC: "Topics of events",
-        Kind.TABLE: "Lake",
-    }
-)
+_COLUMNS: Final[Mapping[Kind, str]] = {
+    Kind.DEVICES: "Devices",
+    Kind.API: "API",
+    Kind.RAW_TOPIC: "Raw topics",
+    Kind.LANE: "Lanes",
+    Kind.FLOW: "Flows",
+    Kind.TOPIC: "Topics of events",
+    Kind.TABLE: "Lake",
+}
 """Of a picture. What is parked leaves its lane: it is below the flows."""
 
 
@@ -73,8 +70,7 @@ class FlowGraph:
     @classmethod
     def of(cls, flows: Iterable[Flow]) -> "FlowGraph":
         """Of flows in any order: lanes as they are quick, in them owners, and their streams."""
-        made = _Builder()
-        order = list(Lane)
+        made, order = _Builder(), list(Lane)
         for flow in sorted(flows, key=lambda one: (order.index(one.lane), one.owner, one.stream)):
             made.add(flow)
         return cls(nodes=made.nodes, edges=list(dict.fromkeys(made.edges)))
