@@ -32,6 +32,14 @@ class Runs:
     def stop(self) -> None: ...
 
 
+def run_to_the_end(task: PeriodicTask, query: Runs) -> None:
+    """Run it beside the query, and wait until its thread is over."""
+    before = set(threading.enumerate())
+    task.run_beside(query)
+    for thread in set(threading.enumerate()) - before:
+        thread.join(WAIT_S)
+
+
 def calls_of(run: Callable[[], None], query: Runs, *, is_first_at_once: bool = False) -> list[str]:
     """What was called, once the thread is over."""
     calls = list[str]()
@@ -40,16 +48,14 @@ def calls_of(run: Callable[[], None], query: Runs, *, is_first_at_once: bool = F
         calls.append("run")
         run()
 
-    before = set(threading.enumerate())
-    PeriodicTask(
+    task = PeriodicTask(
         name="a test",
         run=noted,
         interval_s=1,
         is_first_at_once=is_first_at_once,
         at_end=lambda: calls.append("end"),
-    ).run_beside(query)
-    for thread in set(threading.enumerate()) - before:
-        thread.join(WAIT_S)
+    )
+    run_to_the_end(task, query)
     return calls
 
 
@@ -87,17 +93,16 @@ def test_what_takes_long_rests_the_longer() -> None:
     def run() -> None:
         now_s[0] += next(lasts_s)
 
-    before = set(threading.enumerate())
-    PeriodicTask(
+    task = PeriodicTask(
         name="a test",
         run=run,
         interval_s=5,
         is_first_at_once=False,
         rests=3,
         monotonic=lambda: now_s[0],
-    ).run_beside(query)
-    for thread in set(threading.enumerate()) - before:
-        thread.join(WAIT_S)
+    )
+
+    run_to_the_end(task, query)
 
     assert query.waited_s == [5, 5, 30, 6]
 
