@@ -6,7 +6,7 @@ A command may take a dataclass of options; typer sees each of its fields.
 import ast
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, is_dataclass
+from dataclasses import is_dataclass
 from functools import wraps
 from importlib import import_module
 from importlib.util import find_spec
@@ -29,25 +29,19 @@ class PlatformNotInstalledError(FleetlaneError):
     sentence = "this command needs the platform: install fleetlane[platform], from a checkout"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verb:
-    """A command: ``module:function`` below the commands' package.
+type Entry = str | typer.Typer
+"""A command, ``module:function`` below the commands' package, or a group of them."""
 
-    ``help`` is its docstring's first sentence, where help must not load it.
-    """
 
-    place: str
-    help: str | None = None
-
-    def load(self, name: str) -> Any:
-        """Import the command; raises ``ModuleNotFoundError`` where its platform is missing."""
-        module, _, function = self.place.partition(":")
-        loaded = import_module(f"{_COMMANDS}.{module}")
-        alone = _typer()
-        alone.command(name)(with_single_options(getattr(loaded, function)))
-        command = typer.main.get_command(alone)
-        _describe(command.params)
-        return command
+def _loaded(place: str, name: str) -> Any:
+    """Import a command; raises ``ModuleNotFoundError`` where its platform is missing."""
+    module, _, function = place.partition(":")
+    loaded = import_module(f"{_COMMANDS}.{module}")
+    alone = _typer()
+    alone.command(name)(with_single_options(getattr(loaded, function)))
+    command = typer.main.get_command(alone)
+    _describe(command.params)
+    return command
 
 
 def _describe(parameters: list[Any]) -> None:
@@ -75,17 +69,17 @@ def _describe(parameters: list[Any]) -> None:
 
 
 class Commands(Mapping[str, Any]):
-    """Commands by name; a verb is imported when it is taken out."""
+    """Commands by name; one of ``module:function`` is imported when it is taken out."""
 
-    def __init__(self, table: Mapping[str, Verb | typer.Typer]) -> None:
+    def __init__(self, table: Mapping[str, Entry]) -> None:
         self.table = table
         self._loaded: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
             entry = self.table[name]
-            if isinstance(entry, Verb):
-                self._loaded[name] = entry.load(name)
+            if isinstance(entry, str):
+                self._loaded[name] = _loaded(entry, name)
             else:
                 self._loaded[name] = typer.main.get_command(entry)
         return self._loaded[name]
@@ -98,11 +92,9 @@ class Commands(Mapping[str, Any]):
 
     def help_of(self, name: str) -> str:
         entry = self.table[name]
-        if isinstance(entry, Verb) and entry.help is not None:
-            return entry.help
-        if not isinstance(entry, Verb):
+        if not isinstance(entry, str):
             return str(self[name].get_short_help_str(limit=100))
-        needed, described = _read(entry.place)
+        needed, described = _read(entry)
         if any(find_spec(package) is None for package in needed):
             return "(needs fleetlane[platform])"
         alone = _typer()
@@ -111,9 +103,9 @@ class Commands(Mapping[str, Any]):
 
 
 def _read(place: str) -> tuple[set[str], str]:
-    """The platform's packages that a verb's module imports, and the verb's docstring.
+    """The platform's packages that a command's module imports, and the command's docstring.
 
-    Read rather than imported: help for ten verbs would load all that they need.
+    Read rather than imported: help for ten commands would load all that they need.
     """
     module, _, function = place.partition(":")
     spec = find_spec(f"{_COMMANDS}.{module}")
@@ -125,7 +117,7 @@ def _read(place: str) -> tuple[set[str], str]:
     return imported & _PLATFORM, ast.get_docstring(described) or ""
 
 
-def group(help_text: str, table: Mapping[str, Verb | typer.Typer]) -> typer.Typer:
+def group(help_text: str, table: Mapping[str, Entry]) -> typer.Typer:
     """A group whose expected errors are one line on stderr, and exit code 1."""
 
     class Group(TyperGroup):
@@ -158,11 +150,6 @@ def group(help_text: str, table: Mapping[str, Verb | typer.Typer]) -> typer.Type
     made = _typer(cls=Group, help=help_text, no_args_is_help=True)
     made.callback()(lambda: None)
     return made
-
-
-def verbs(help_text: str, places: Mapping[str, str]) -> typer.Typer:
-    """A noun's group, by where its verbs are."""
-    return group(help_text, {name: Verb(place=place) for name, place in places.items()})
 
 
 def with_single_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -6,7 +6,7 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 from typing import Final
 
-from fleetlane.cli.command_group import Verb, group, verbs
+from fleetlane.cli.command_group import group
 
 _DEVICE: Final = {
     "add": "device.register:add",
@@ -55,40 +55,24 @@ _PARSER: Final = {
 app = group(
     "Fleetlane: telemetry ingestion for device fleets, on this machine and in AWS.",
     {
-        "up": Verb(place="platform.up:up", help="Start the platform and stay; Ctrl-C stops it."),
-        "demo": Verb(
-            place="platform.demo:demo",
-            help="Run the platform under a simulated fleet, and prove by id that nothing was lost.",
-        ),
-        "device": verbs("Register devices, show, restrict and erase them.", _DEVICE),
-        "doctor": Verb(place="platform.doctor:doctor", help="Check this machine; changes nothing."),
-        "fleet": verbs("Show coverage, and silent, late and malformed devices.", _FLEET),
-        "flow": verbs("Write flows, check, publish, roll back and describe them.", _FLOW),
-        "lake": verbs("Show a stream's events; maintain the lake's tables.", _LAKE),
-        "ledger": Verb(
-            place="platform.ledger:ledger",
-            help="Show the standing ledger, and name each message that is missing.",
-        ),
-        "parked": verbs("Inspect, export and replay what could not be parsed.", _PARKED),
-        "parser": verbs("Write parsers, try, test, build and deploy them.", _PARSER),
-        "replay": Verb(
-            place="message.replay:replay",
-            help="Parse a stream's messages of a time range again, with the parser in force now.",
-        ),
-        "send": Verb(place="message.send:send", help="Send a message as a device does."),
-        "status": Verb(
-            place="platform.status:status", help="Show each lane's throughput and backlog."
-        ),
-        "tail": Verb(place="message.tail:tail", help="Print a topic's records as they come."),
-        "team": verbs("Let teams publish by themselves.", {"policy": "flow.publish:policy"}),
-        "unblock": Verb(
-            place="message.unblock:unblock", help="Show what blocks a stream, and skip or retry it."
-        ),
-        "verify": Verb(
-            place="platform.verify:verify",
-            help="Send ten messages through every lane, and see what became of each.",
-        ),
-        "why": Verb(place="message.why:why", help="Show a message's full history."),
+        "up": "platform.up:up",
+        "demo": "platform.demo:demo",
+        "device": group("Register devices, show, restrict and erase them.", _DEVICE),
+        "doctor": "platform.doctor:doctor",
+        "fleet": group("Show coverage, and silent, late and malformed devices.", _FLEET),
+        "flow": group("Write flows, check, publish, roll back and describe them.", _FLOW),
+        "lake": group("Show a stream's events; maintain the lake's tables.", _LAKE),
+        "ledger": "platform.ledger:ledger",
+        "parked": group("Inspect, export and replay what could not be parsed.", _PARKED),
+        "parser": group("Write parsers, try, test, build and deploy them.", _PARSER),
+        "replay": "message.replay:replay",
+        "send": "message.send:send",
+        "status": "platform.status:status",
+        "tail": "message.tail:tail",
+        "team": group("Let teams publish by themselves.", {"policy": "flow.publish:policy"}),
+        "unblock": "message.unblock:unblock",
+        "verify": "platform.verify:verify",
+        "why": "message.why:why",
     },
 )
 
