@@ -8,8 +8,7 @@ from typing import Final
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from infra.cost import scenario
-from infra.cost.backend import batches_a_month, checkpoints_usd, worker_usd
-from infra.cost.bill import Bill, bill, message_usd, receipt_usd, savings, with_http
+from infra.cost.bill import Bill, bill, message_usd, savings, with_http
 from infra.stages import Api, Engine, settings_of, stage_from
 
 
@@ -57,8 +56,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 SIZES_KIB: Final = (0.25, 1, 10, 100, 1_000, 4_000)
-READINGS: Final = (1, 10, 60)
-TRIGGERS_MS: Final = (0, 1_000, 10_000, 60_000)
 
 _ENGINES: Final = {Engine.GLUE: "Glue", Engine.EMR: "EMR Serverless"}
 _SIZES: Final = tuple(f"{kib:,g} KiB" for kib in SIZES_KIB)
@@ -69,17 +66,7 @@ type _Row = Sequence[str | float]
 
 def report(at: scenario.Scenario) -> str:
     lanes, components = ("lane", "engine", *_SIZES), ("component", *_SIZES)
-    readings = ("readings a message", "all costs", "what grows")
-    triggers = ("trigger", "checkpoints", "checkpoints without async progress")
     month = ("component", "fixed", "grows with messages", "together")
-    by_trigger = (
-        (
-            f"{every_ms / 1000:g} s",
-            checkpoints_usd(at, every_ms),
-            checkpoints_usd(at, every_ms, is_async_at_0=False),
-        )
-        for every_ms in TRIGGERS_MS
-    )
     saved = (
         (name, now_usd, then_usd, now_usd - then_usd) for name, now_usd, then_usd in savings(at)
     )
@@ -88,15 +75,9 @@ def report(at: scenario.Scenario) -> str:
         ("A million messages, by lane, engine and size of the body", lanes, _by_lane(at)),
         ("A million messages more: what grows, by size of the body", components, _growing(at)),
         ("Savings, in USD a month", ("saving", "now", "then", "saves"), saved),
-        ("A million readings, by how many a message carries", readings, _batches(at)),
-        (
-            "Trigger intervals, in USD a month and query that always has messages",
-            triggers,
-            by_trigger,
-        ),
     )
     parts = (f"### {title}\n\n{_table(head, rows)}" for title, head, rows in tables)
-    return "\n\n".join((_scenario(at), *parts, f"### Rates worth knowing\n\n{_rates(at)}"))
+    return "\n\n".join((_scenario(at), *parts))
 
 
 def million_more(at: scenario.Scenario, kib: float) -> Mapping[str, float]:
@@ -149,27 +130,6 @@ def _growing(at: scenario.Scenario) -> Iterator[_Row]:
     yield "**all**", *(sum(column.values()) for column in by_size)
     by_http = (sum(million_more(with_http(at), kib).values()) for kib in SIZES_KIB)
     yield "**all, with the HTTP API**", *by_http
-
-
-def _batches(at: scenario.Scenario) -> Iterator[_Row]:
-    million_readings = at.messages_a_month / scenario.MILLION
-    for readings in READINGS:
-        fixed_usd, growing_usd = bill(at.batched(readings)).of()
-        each = (usd / million_readings for usd in (fixed_usd + growing_usd, growing_usd))
-        yield str(readings), *each
-
-
-def _rates(at: scenario.Scenario) -> str:
-    bulk_per_s, slow_per_s = map(at.messages_per_s_max, (Lane.BULK, Lane.SLOW))
-    puts = at.measure("puts_per_checkpoint") * batches_a_month(at, 0)
-    on_glue, on_emr = (_cell(worker_usd(at.on(engine=engine))) for engine in _ENGINES)
-    return f"""\
-- A worker costs {on_glue} a month on Glue, {on_emr} on EMR Serverless.
-- A query at trigger 0 without async progress writes {puts / scenario.MILLION:.0f} million \
-checkpoint files a month.
-- A receipt costs {_cell(receipt_usd(at) * scenario.MILLION)} a million messages.
-- The bulk lane takes at most {bulk_per_s:,.0f} late messages a second, the slow lane \
-{slow_per_s:.0f}; both grow with their workers."""
 
 
 def _cell(value: str | float) -> str:

@@ -150,10 +150,9 @@ def batches_a_month(at: Scenario, trigger_ms: int) -> float:
     return _MONTH_MS / max(trigger_ms, at.measure("batch_floor_ms"))
 
 
-def checkpoints_usd(at: Scenario, trigger_ms: int, *, is_async_at_0: bool = True) -> float:
+def checkpoints_usd(at: Scenario, trigger_ms: int) -> float:
     """A month's checkpoints of one query; at trigger 0 they are written beside its batches."""
-    is_async = trigger_ms == 0 and is_async_at_0
-    every_ms = int(at.measure("async_checkpoint_ms")) if is_async else trigger_ms
+    every_ms = trigger_ms or int(at.measure("async_checkpoint_ms"))
     return at.usd("s3_put", at.measure("puts_per_checkpoint") * batches_a_month(at, every_ms))
 
 

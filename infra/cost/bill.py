@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.events.lanes import Lane
 from infra.cost import backend
 from infra.cost.edge import accepted_line_bytes, edge_usd
 from infra.cost.scenario import GB, HOURS_A_MONTH, MILLION, Scenario
@@ -123,17 +123,10 @@ def savings(at: Scenario) -> Iterator[tuple[str, float, float]]:
     many = sum(max(at.workers[lane], workers) for lane, workers in needed.items())
     workers = f"{few} workers, as many as the CPU load needs, instead of {many}"
     yield workers, backend.worker_usd(at) * many, backend.worker_usd(at) * few
-    fast_ms, slow_ms = (LANE_LIMITS[lane].trigger_ms for lane in (Lane.FAST, Lane.SLOW))
-    trigger = "The fast lane at the slow lane's trigger"
-    yield trigger, backend.checkpoints_usd(at, fast_ms), backend.checkpoints_usd(at, slow_ms)
     by_broker = at.stage.broker_count * at.measure("kafka_metrics_per_broker")
     metrics = "MSK's metrics by broker instead of by topic"
     yield metrics, at.usd("metric_month", _kafka_metrics(at)), at.usd("metric_month", by_broker)
     logged_gb = accepted_line_bytes(at) * at.messages_a_month / GB
     yield "No line in the log for each accepted message", at.usd("log_gb", logged_gb), 0.0
-    yield "Receipts, if all streams opted in", 0.0, receipt_usd(at) * at.messages_a_month
-
-
-def receipt_usd(at: Scenario) -> float:
-    """A message's: read before it lands, and written after."""
-    return at.usd("dynamodb_read") + at.usd("dynamodb_write")
+    receipt_usd = at.usd("dynamodb_read") + at.usd("dynamodb_write")  # before it lands, and after
+    yield "Receipts, if all streams opted in", 0.0, receipt_usd * at.messages_a_month

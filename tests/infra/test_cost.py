@@ -109,12 +109,10 @@ def test_a_firewall_and_traces_are_in_the_bill_where_they_are_on() -> None:
     assert (on, off) == ({"Firewall", "X-Ray"}, set())
 
 
-def test_trigger_0_without_async_progress_writes_21_million_files_a_month() -> None:
-    figures = _priced({"s3_put": 1})
+def test_trigger_0_writes_its_checkpoints_once_a_second() -> None:
+    at = _scenario(figures=_priced({"s3_put": 1}))
 
-    thousands = checkpoints_usd(_scenario(figures=figures), 0, is_async_at_0=False)
-
-    assert thousands == pytest.approx(21_024)
+    assert checkpoints_usd(at, 0) == checkpoints_usd(at, 1_000) == pytest.approx(5_256)
 
 
 def test_more_messages_cost_more_in_all_and_less_each() -> None:
