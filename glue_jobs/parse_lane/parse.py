@@ -1,5 +1,6 @@
 """The one Python boundary: Arrow batches of raw records in, batches of output records out."""
 
+import gc
 import os
 import tempfile
 import time
@@ -104,6 +105,7 @@ def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
     in_force = CachedFlows(kept, max_age_s=arguments.flows_max_age_s, kept=kept.last)
     blocked = BlockedMessages(s3, arguments.parked_bucket)
     is_blocking = arguments.blocking_stream is not None
+    gc.freeze()  # Spark collects garbage after each task: 65 ms for what is loaded anyway
     return LaneParser(
         budgets=FlowBudgets(
             arguments.lane, limits, is_over=arguments.is_over, is_blocking=is_blocking

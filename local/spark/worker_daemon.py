@@ -7,6 +7,7 @@ setting ``spark.python.daemon.module`` names this module; without it, it is ``py
 It forks, so it may have one thread only: libraries that start threads at import are kept from it.
 """
 
+import gc
 from importlib import import_module
 from runpy import run_module
 from typing import Final
@@ -28,4 +29,5 @@ if __name__ == "__main__":
         import_module(module)
     s3_client(AwsSettings())  # botocore's session keeps what it read for it,
     installed_parsers()  # and importlib what lies in the folders of packages
+    gc.freeze()  # so that no worker's collector copies what all share
     run_module("pyspark.daemon", run_name="__main__", alter_sys=True)
