@@ -8,7 +8,7 @@ from typing import Final
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from infra.cost import scenario
-from infra.cost.bill import Bill, bill, message_usd, savings, with_http
+from infra.cost.bill import Bill, bill, message_usd, with_http
 from infra.stages import Api, Engine, settings_of, stage_from
 
 
@@ -59,22 +59,19 @@ SIZES_KIB: Final = (0.25, 1, 10, 100, 1_000, 4_000)
 
 _ENGINES: Final = {Engine.GLUE: "Glue", Engine.EMR: "EMR Serverless"}
 _SIZES: Final = tuple(f"{kib:,g} KiB" for kib in SIZES_KIB)
-_NO_VALUE: Final = "-"
 
 type _Row = Sequence[str | float]
 
 
 def report(at: scenario.Scenario) -> str:
-    lanes, components = ("lane", "engine", *_SIZES), ("component", *_SIZES)
     month = ("component", "fixed", "grows with messages", "together")
-    saved = (
-        (name, now_usd, then_usd, now_usd - then_usd) for name, now_usd, then_usd in savings(at)
-    )
     tables: tuple[tuple[str, _Row, Iterable[_Row]], ...] = (
         ("A month", month, _month(bill(at))),
-        ("A million messages, by lane, engine and size of the body", lanes, _by_lane(at)),
-        ("A million messages more: what grows, by size of the body", components, _growing(at)),
-        ("Savings, in USD a month", ("saving", "now", "then", "saves"), saved),
+        (
+            "A million messages more: what grows, by size of the body",
+            ("component", *_SIZES),
+            _growing(at),
+        ),
     )
     parts = (f"### {title}\n\n{_table(head, rows)}" for title, head, rows in tables)
     return "\n\n".join((_scenario(at), *parts))
@@ -105,22 +102,9 @@ def _scenario(at: scenario.Scenario) -> str:
 
 
 def _month(month: Bill) -> Iterator[_Row]:
-    for component in dict.fromkeys(name for name, _ in (*month.growing, *month.fixed)):
+    for component in {**month.growing, **month.fixed}:
         yield component, *month.of(component), sum(month.of(component))
-    yield "**all**", *month.of(), month.usd
-
-
-def _by_lane(at: scenario.Scenario) -> Iterator[_Row]:
-    for lane in at.traffic:
-        for engine, name in _ENGINES.items():
-            ours = at.on(engine=engine)
-            yield lane, name, *(_lane_cell(ours, lane, kib) for kib in SIZES_KIB)
-
-
-def _lane_cell(at: scenario.Scenario, lane: Lane, kib: float) -> str | float:
-    if kib > scenario.INLINE_KIB_MAX and lane not in scenario.LARGE_LANES:
-        return _NO_VALUE
-    return bill(at.with_body(lane, kib)).lane_usd_a_million(lane)
+    yield "**all**", sum(month.fixed.values()), sum(month.growing.values()), month.usd
 
 
 def _growing(at: scenario.Scenario) -> Iterator[_Row]:
@@ -139,10 +123,7 @@ def _cell(value: str | float) -> str:
 def _table(head: _Row, rows: Iterable[_Row]) -> str:
     """Text to the left, numbers to the right."""
     cells = [[_cell(one) for one in row] for row in rows]
-    is_number = [
-        all(one[-1].isdigit() or one == _NO_VALUE for one in column)
-        for column in zip(*cells, strict=True)
-    ]
+    is_number = [all(one[-1].isdigit() for one in column) for column in zip(*cells, strict=True)]
     rule = ["---:" if number else "---" for number in is_number]
     return "\n".join(f"| {' | '.join(map(str, row))} |" for row in (head, rule, *cells))
 

@@ -153,18 +153,6 @@ class Scenario:
         changed = replace(self.traffic[lane], body_kib=body_kib)
         return replace(self, traffic={**self.traffic, lane: changed})
 
-    def batched(self, readings: int) -> "Scenario":
-        """The same readings in fewer messages; those of the last two lanes stay as they are."""
-        fewer = {
-            lane: Traffic(
-                messages_a_day=one.messages_a_day / readings,
-                body_kib=min(INLINE_KIB_MAX, one.body_kib * readings),
-            )
-            for lane, one in self.traffic.items()
-            if lane not in LARGE_LANES
-        }
-        return replace(self, traffic={**self.traffic, **fewer})
-
 
 def usual_traffic(
     messages_a_day: float, *, body_kib: float, bulk_body_kib: float
