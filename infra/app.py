@@ -20,6 +20,7 @@ from infra.constructs.kafka.access import KafkaEndpoint
 from infra.constructs.stores.uploads import LocalJobsCode
 from infra.stacks.ingest import Ingest
 from infra.stacks.network import Network
+from infra.stacks.operators import Operators
 from infra.stacks.pipeline import Pipeline
 from infra.stacks.processing import Processing
 from infra.stacks.storage import Storage
@@ -99,6 +100,8 @@ def _add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: Deplo
     processing = Processing(app, context=context, streaming=streaming)
     processing.publish(flows, activation=ingest.flow_activation.function)
     watching = Watching(app, edge=ingest.edge, streaming=streaming, processing=processing)
+    if stage.has_operator_host:
+        Operators(app, context=context)
     if stage.pipeline_repository is not None:
         Pipeline(app, stage=stage, stores=stores, alarms=watching.topic)
     for stack in (ingest, processing):
@@ -130,17 +133,15 @@ def _add_local_stacks(
     )
 
 
-def main() -> int:
+def main() -> None:
     """Synthesize, or say in one sentence why not."""
     app = App()
     try:
         build(app)
     except FleetlaneError as refusal:
-        sys.stderr.write(f"error: {refusal}\n")
-        return 1
+        sys.exit(f"error: {refusal}")
     app.synth()
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

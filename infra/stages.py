@@ -62,7 +62,8 @@ class Stage:
     The lake writes what came every ``lake_trigger_ms``, or once a batch is full; before prod
     sooner. The rate limits are of one device's messages and bytes a minute, as one
     running function counts them. ``lake_database`` is the stage's own in Glue's catalog,
-    ``pipeline_repository`` the ``owner/name`` on GitHub whose workflows may deploy it.
+    ``pipeline_repository`` the ``owner/name`` on GitHub whose workflows may deploy it. With
+    ``has_operator_host`` a machine inside the network runs the commands that need Kafka.
     """
 
     name: str
@@ -107,6 +108,7 @@ class Stage:
     lake_trigger_ms: int
     alarm_email: str | None
     pipeline_repository: str | None
+    has_operator_host: bool
 
     @property
     def archived_body_days(self) -> int:
@@ -202,6 +204,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "lake_trigger_ms":        (10_000,         60_000,           60_000,            300_000),
     "alarm_email":            (None,           None,             None,              None),
     "pipeline_repository":    (None,           None,             None,              None),
+    "has_operator_host":      (False,          False,            False,             False),
 })
 # fmt: on
 

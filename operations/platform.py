@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import msgspec
 from botocore.exceptions import NoCredentialsError
 from msgspec.structs import replace
 
@@ -28,7 +29,13 @@ from clients.s3.blocked_messages import BlockedMessages
 from clients.s3.upkeep_requests import UpkeepRequests
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, LakeTables, lake_tables
-from fleetlane.events.stage_resources import StageResources, canary_key_name, parameter_name
+from fleetlane.events.stage_resources import (
+    OperatorHost,
+    StageResources,
+    canary_key_name,
+    operator_host_name,
+    parameter_name,
+)
 from operations.devices.stores import DeviceAdministration, DeviceStores
 from operations.endpoints import (
     ENDPOINT_FILE,
@@ -127,6 +134,19 @@ class Platform:
     @property
     def is_laptop(self) -> bool:
         return self.resources.stage == LAPTOP
+
+    @property
+    def operator_host(self) -> OperatorHost | None:
+        """What runs commands near Kafka; ``None`` where nothing does, or nothing has to."""
+        if self.is_laptop:
+            return None
+        with asking(lambda problem: StageUnavailableError(self.resources.stage, problem)):
+            ssm = aws_client("ssm", self.aws)
+            try:
+                found = ssm.get_parameter(Name=operator_host_name(self.resources.stage))
+            except ssm.exceptions.ParameterNotFound:
+                return None
+        return msgspec.json.decode(found["Parameter"]["Value"], type=OperatorHost)
 
     @property
     def registry(self) -> DeviceAdministration:

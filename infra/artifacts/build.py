@@ -13,11 +13,14 @@ from fleetlane.events.s3_keys import PARSERS
 from fleetlane.parsers.artifacts.building import CannotBuildError as UvFailedError
 from fleetlane.parsers.artifacts.building import Platform, Uv, uv_for, write_built
 from infra.artifacts import archive
-from infra.artifacts.folder import ENVIRONMENT
+from infra.artifacts.folder import ENVIRONMENT, OPERATORS
 from infra.artifacts.functions import function_names, write_function
 from infra.artifacts.jobs import write_environment, write_jars, write_jobs
 
 WHEEL_BYTES_MAX: Final = 1_000_000
+
+OPERATORS_CODE: Final = ("clients", "local", "operations")
+"""What their machine runs besides our wheels."""
 
 OUR_PROJECTS: Final = ("fleetlane-events", "fleetlane-parsers", "fleetlane")
 
@@ -76,8 +79,8 @@ def build(
 ) -> Iterator[Path]:
     """Build everything of the checkout at ``root`` into ``folder``; yield each once it is written.
 
-    ``python`` is a CPython for the jobs on EMR; without one, they take the image's. Raises
-    ``CannotBuildError``, or ``ArtifactTooLargeError``.
+    ``python`` is a CPython for the jobs on EMR, and for the operators' machine; without one, they
+    take the image's, and it has nothing. Raises ``CannotBuildError``, or ``ArtifactTooLargeError``.
     """
     uv, platform = archive.uv_of(root), targets.jobs
     folder.mkdir(parents=True, exist_ok=True)
@@ -109,5 +112,16 @@ def build(
             path=folder / "jobs" / ENVIRONMENT,
             python=python,
         )
+        if python is not None:
+            yield write_environment(
+                uv,
+                *map(archive.wheel_contents, wheels.values()),
+                *(archive.source_contents(root, name) for name in OPERATORS_CODE),
+                groups=("operators",),
+                platform=platform,
+                scratch=scratch / "operators",
+                path=folder / OPERATORS,
+                python=python,
+            )
         yield from write_parsers(uv, platform=platform, scratch=scratch / "parsers", folder=folder)
         yield from write_jars(root, folder / "jobs" / "jars")

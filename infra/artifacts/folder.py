@@ -16,6 +16,7 @@ SOURCES: Final = "fleetlane-jobs.zip"
 PACKAGES: Final = "fleetlane-packages.zip"
 PACKAGES_AS_WHEELS: Final = "fleetlane-packages.gluewheels.zip"
 ENVIRONMENT: Final = "fleetlane-environment.zip"
+OPERATORS: Final = "fleetlane-operators.zip"
 PYTHON: Final = "python/bin/python3.13"  # where ``ENVIRONMENT`` has a Python, if it has one
 JARS: Final = "jars"
 ICEBERG: Final = "iceberg-"  # what the name of its jar begins with
@@ -63,6 +64,10 @@ class Artifacts:
         if not names:
             raise MissingArtifactError(folder)
         return names
+
+    def operators(self) -> Path:
+        """What the operators' machine runs; built where there is a Python to pack into it."""
+        return _existing(self.folder / OPERATORS)
 
     def parsers_folder(self) -> Path:
         """The artifacts of parsers, by their keys below ``parsers/``."""

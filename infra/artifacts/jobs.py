@@ -8,7 +8,7 @@ import base64
 import csv
 import hashlib
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -25,26 +25,7 @@ ENGINES_BRING: Final = (
 )
 """Packages of the group that Glue 6.0 and EMR have, as they have pyspark and pandas."""
 
-_JARS: Final = {
-    "msk/aws-msk-iam-auth-2.3.5.jar": (
-        "3f8f597bad98c5bd5618450a2b5b2d4917734be64671837cb9bda9a0e016fb3d"
-    ),
-    "spark/commons-pool2-2.12.1.jar": (
-        "5273c8bc8c0dca2211175c0d27efbd7228efae99689aac001a8e1ef8e872e9ef"
-    ),
-    "spark/iceberg-spark-runtime-4.1_2.13-1.11.0.jar": (
-        "d6ea6c5d099288daeb7d5a92061bd3d7d8f296492632b42378e5f2f0e3066242"
-    ),
-    "spark/kafka-clients-3.9.1.jar": (
-        "7568b998572d256f0b7bc0afdc1b7a2588b8b08415c62ce314c864a6851ae9d9"
-    ),
-    "spark/spark-sql-kafka-0-10_2.13-4.1.3.jar": (
-        "cb31ffd9c8f5527dba061db8af671d295562092e4f3f5ff42fc249fab8a8fde6"
-    ),
-    "spark/spark-token-provider-kafka-0-10_2.13-4.1.1.jar": (
-        "e510adc37b03d01d0a190d0dab472b5538e05eaa77454f7e9477156d7a6820ae"
-    ),
-}
+_JARS: Final = Path(__file__).with_name("jars.sha256")
 """How Kafka logs in to Amazon MSK, Spark's connector, and Iceberg for EMR: each with its SHA-256.
 
 local/setup/ivy.xml fetches them. What else they need, AWS's SDK and Jackson, the engines have.
@@ -71,14 +52,15 @@ def write_jobs(
 
 def write_jars(root: Path, folder: Path) -> Iterator[Path]:
     """Copy the jars that the set-up fetched, byte for byte; ``folder`` holds no others then."""
-    jars = [_jar(root / "build" / "jars", name, sha256) for name, sha256 in _JARS.items()]
+    lines = _JARS.read_text(encoding="utf-8").splitlines()
+    jars = [_jar(root / "build" / "jars", *line.split()) for line in lines]
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for jar in jars:
         yield Path(shutil.copyfile(jar, folder / jar.name))
 
 
-def _jar(fetched: Path, name: str, sha256: str) -> Path:
+def _jar(fetched: Path, sha256: str, name: str) -> Path:
     jar = fetched / name
     if not jar.is_file():
         raise archive.CannotBuildError(name, "is missing", "run `make platform`, which fetches it")
@@ -135,14 +117,20 @@ def own_python(root: Path) -> Path | None:
 
 
 def write_environment(
-    uv: Uv, *, platform: Platform, scratch: Path, path: Path, python: Path | None
+    uv: Uv,
+    *code: Contents,
+    groups: Iterable[str] = ("jobs", "spark"),
+    platform: Platform,
+    scratch: Path,
+    path: Path,
+    python: Path | None,
 ) -> Path:
-    """Write all packages that the jobs import, and the CPython in ``python``, if one is given.
+    """Write all packages of some groups, ``code``, and the CPython in ``python``, if one is given.
 
     That must be one for ``platform`` that runs wherever it is put.
     """
-    parts: list[Contents] = [] if python is None else [_python_in(python)]
-    for group in ("jobs", "spark"):  # Spark's own come with any, and must be of its version
+    parts = [*code] if python is None else [*code, _python_in(python)]
+    for group in groups:  # Spark's own come with any, and must be of its version
         archive.install(uv, group, platform, scratch / group, without=("pyspark", "py4j"))
         parts.append(archive.installed_contents(scratch / group))
     return archive.write_archive(path, archive.merged(*parts))

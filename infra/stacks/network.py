@@ -1,6 +1,7 @@
 """The private network of brokers, functions and jobs. Nothing in it reaches the internet."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
@@ -38,11 +39,16 @@ class Network(PlatformStack):
             functions_group=self._group("Functions", "what calls Kafka from Lambda"),
             jobs_group=self._group("Jobs", "drivers and executors of Spark"),
             brokers_group=self._group("Brokers", "Kafka", may_call_out=False),
+            operators_group=self._group("Operators", "the machine for operators")
+            if stage.has_operator_host
+            else None,
         )
         jobs_group = self.private.jobs_group
         # An engine demands that its workers may call each other on any port.
         jobs_group.add_ingress_rule(jobs_group, ec2.Port.all_tcp(), "Spark itself")
-        clients = (self.private.functions_group, jobs_group)
+        operators_group = self.private.operators_group
+        clients = [self.private.functions_group, jobs_group]
+        clients += [] if operators_group is None else [operators_group]
         for client in clients:
             self.private.brokers_group.add_ingress_rule(
                 client, ec2.Port.tcp(KAFKA_IAM_PORT), "Kafka with IAM, over TLS"
@@ -71,12 +77,12 @@ class Network(PlatformStack):
         group = self._group("Endpoints", "services of AWS", may_call_out=False)
         for client in clients:
             group.add_ingress_rule(client, ec2.Port.tcp(443), "services of AWS, over TLS")
-        services = {
-            "Logs": ec2.InterfaceVpcEndpointAwsService.CLOUDWATCH_LOGS,
-            "Metrics": ec2.InterfaceVpcEndpointAwsService.CLOUDWATCH_MONITORING,
-            "Glue": ec2.InterfaceVpcEndpointAwsService.GLUE,  # the lake's catalog, on EMR too
-        }
-        for name, service in services.items():
-            self._vpc.add_interface_endpoint(
-                name, service=service, open=False, security_groups=[group]
-            )
+        add = partial(self._vpc.add_interface_endpoint, open=False, security_groups=[group])
+        by_interface = ec2.InterfaceVpcEndpointAwsService
+        add("Logs", service=by_interface.CLOUDWATCH_LOGS)
+        add("Metrics", service=by_interface.CLOUDWATCH_MONITORING)
+        add("Glue", service=by_interface.GLUE)  # the lake's catalog, on EMR too
+        if self.stage.has_operator_host:
+            where = ec2.SubnetSelection(subnets=self.private.subnets[:1])  # the one machine's
+            add("Systems", service=by_interface.SSM, subnets=where)
+            add("Sessions", service=by_interface.SSM_MESSAGES, subnets=where)

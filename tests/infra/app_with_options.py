@@ -18,6 +18,7 @@ OPTIONS = {
     "alarm_email": "on-call@example.com",
     "pipeline_repository": "acme/fleetlane",
     "device_domain": DOMAIN,
+    "has_operator_host": True,
 }
 
 

@@ -22,13 +22,16 @@ Read from the roles of a synthesized stage, and checked by a test: a new right i
 `.venv/bin/python -m tests.infra.permissions` writes this page anew. `Glue` and `EMR` mark what one
 engine alone needs. Only `lake` writes the registry, the overrides and the lake, and no parser runs
 in it. Roles of CDK's own functions are not ours to choose. Only a stage that keeps no data has
-`Emptied`.
+`Emptied`, and only one with `has_operator_host` has `Operators`.
 
 CloudFormation's names stand for buckets, tables and topics. What each role has of its own is left
 out: its log group, its network interfaces, the stage's key.
 """
 EMPTIED = "Emptied"
 """Of stages that keep no data, and prod does."""
+
+OPERATORS = "Operators"
+"""Of the stage with all options."""
 
 _ENGINES = {"prod": "Glue", "staging": "EMR"}
 _EXPORT = re.compile(r"fleetlane-\w+-\w+:ExportsOutput(?:FnGetAtt|Ref)([A-Za-z]+?)[0-9A-F]{8}.*")
@@ -44,20 +47,22 @@ def rendered(stages: Mapping[str, Synthesized]) -> str:
     for stage in STAGES:
         for role, right in _rights(stages[stage]):
             roles[role][right].add(_ENGINES[stage])
+    for _, right in _rights(stages["options"], of="operators"):
+        roles[OPERATORS][right].add("")
     parts: list[str] = [HEAD]
     for role in sorted(roles):
         lines = [f"## `{role}`", "", "| on | may | where |", "|---|---|---|"]
         for (resource, actions, condition), engines in sorted(roles[role].items()):
-            is_of_one = len(engines) < len(_ENGINES) and role != EMPTIED
+            is_of_one = len(engines) < len(_ENGINES) and role not in (EMPTIED, OPERATORS)
             only = min(engines) if is_of_one else ""
             lines.append(f"| {resource} | {actions} | {' '.join((only, condition)).strip()} |")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 
 
-def _rights(stage: Synthesized) -> Iterator[tuple[str, Right]]:
+def _rights(stage: Synthesized, of: str | None = None) -> Iterator[tuple[str, Right]]:
     by_place: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-    policies = (stage.resources(kind) for kind in POLICIES)
+    policies = (stage.resources(kind, of=of) for kind in POLICIES)
     for name, policy in chain.from_iterable(one.items() for one in policies):
         role = re.sub(r"(role)?(Role)?(DefaultPolicy|Policy)?[0-9A-F]{8}.*$", "", name)
         role = re.sub(r"(role|)Role.*$|^Engine|^Uploads", "", role)
@@ -114,9 +119,10 @@ def main() -> None:
         artifacts = Path(scratch, "artifacts")
         write_stand_ins(artifacts)
         stages = {}
-        for name in STAGES:
+        for name in (*STAGES, "options"):
             out = Path(scratch, name)
-            ended = run_app({"stage": name, "artifacts": str(artifacts)}, out)
+            module = "tests.infra.app_with_options" if name == "options" else "infra.app"
+            ended = run_app({"stage": name, "artifacts": str(artifacts)}, out, module=module)
             assert ended.returncode == 0, ended.stdout + ended.stderr
             stages[name] = synthesized(out)
         DOCUMENT.write_text(rendered(stages))

@@ -50,7 +50,7 @@ class Synthesized:
 
     @property
     def stage(self) -> str:
-        [parameter] = self.resources("AWS::SSM::Parameter").values()
+        [parameter, *_] = self.resources("AWS::SSM::Parameter").values()
         return str(parameter["Properties"]["Name"].split("/")[2])
 
     def resources(self, kind: str, *, of: str | None = None) -> dict[str, Resource]:
@@ -134,6 +134,7 @@ def write_stand_ins(folder: Path) -> None:
     packages = ("fleetlane-packages", "fleetlane-packages.gluewheels")
     jobs = ("fleetlane-jobs", "fleetlane-environment", *packages)
     names = [*(f"functions/{name}" for name in FUNCTIONS), *(f"jobs/{name}" for name in jobs)]
+    names.append("fleetlane-operators")
     for name in names:
         path = folder / f"{name}.zip"
         path.parent.mkdir(parents=True, exist_ok=True)

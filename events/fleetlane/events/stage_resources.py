@@ -51,9 +51,21 @@ class StageResources(msgspec.Struct, frozen=True, kw_only=True):
             raise BadStageResourcesError(str(problem)) from None
 
 
+class OperatorHost(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine for operators' commands: its instance, and the document of sessions with it."""
+
+    instance: str
+    document: str
+
+
 def parameter_name(stage: str) -> str:
     """The SSM parameter that holds a stage's resources as JSON."""
     return f"/fleetlane/{stage}/resources"
+
+
+def operator_host_name(stage: str) -> str:
+    """The SSM parameter that holds a stage's ``OperatorHost`` as JSON, where there is one."""
+    return f"/fleetlane/{stage}/operator-host"
 
 
 def canary_key_name(stage: str) -> str:

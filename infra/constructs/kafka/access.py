@@ -47,10 +47,14 @@ class KafkaAccess:
         grant(role, connect, [self._cluster_arn])
         self._on("topic", role, topics, _WRITE, why=_NEW_TOPICS)
 
-    def grant_read(self, role: iam.Role, topics: Sequence[str]) -> None:
+    def grant_read(
+        self, role: iam.Role, topics: Sequence[str], *, joins_groups: bool = True
+    ) -> None:
+        """Let ``role`` read topics; Spark joins a group for it, and nothing else does."""
         grant(role, _CONNECT, [self._cluster_arn])
         self._on("topic", role, topics, _READ, why=_NEW_TOPICS)
-        self._on("group", role, ("spark-kafka-source-*",), _GROUP, why=_SPARK_GROUPS)
+        if joins_groups:
+            self._on("group", role, ("spark-kafka-source-*",), _GROUP, why=_SPARK_GROUPS)
 
     def grant_see(self, role: iam.Role, topics: Sequence[str]) -> None:
         """Let ``role`` see where topics begin and end, and read nothing of them."""

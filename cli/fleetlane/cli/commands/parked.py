@@ -92,7 +92,7 @@ def list_parked(
     A message that was parked again counts once, as parked last. Messages that were parsed since
     stay in the list: parked bytes are kept for ever.
     """
-    stores = where.platform().messages
+    stores = where.platform_with_kafka().messages
     found = found_parked(stores, chosen.filter(ids))
     for line in map(_line, found) if as_json else report(found, newest, times):
         typer.echo(line)
@@ -108,7 +108,7 @@ def show(
     where: PlatformOptions,
 ) -> None:
     """Print parked records whole: headers, reason and bytes."""
-    stores = where.platform().messages
+    stores = where.platform_with_kafka().messages
     found = found_parked(stores, ParkedOptions().filter(ids))
     missing = {given for given in ids if not any(one.identity.startswith(given) for one in found)}
     for record in parked_records(stores, found):
@@ -197,7 +197,7 @@ def export(
     """
     if (folder is None) is (as_sample is None):
         raise BadOptionsError("Give exactly one: FOLDER or --as-sample PARSER_FOLDER")
-    stores = where.platform().messages
+    stores = where.platform_with_kafka(writes="parked export").messages
 
     found = found_parked(stores, chosen.filter(ids))
     if as_sample is not None:

@@ -1,11 +1,13 @@
 """The options ``--stage`` and ``--data``: which platform a command is for."""
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fleetlane.cli.near_kafka import is_near_kafka, run_near_kafka
 from fleetlane.cli.options.selection import BadOptionsError
 
 if TYPE_CHECKING:  # `parser diff` compares files where no platform is installed
@@ -56,6 +58,20 @@ class PlatformOptions:
         if self.data is not None:
             raise BadOptionsError("give --stage or --data, not both")
         return Platform.of_stage(self.stage)
+
+    def platform_with_kafka(self, *, writes: str | None = None) -> "Platform":
+        """As ``platform``, for a command that needs Kafka.
+
+        Where the stage has a machine for operators, the whole command runs there, and ends here.
+        ``writes`` is an option that was given and has a file written: that cannot be brought back.
+        """
+        platform = self.platform()
+        host = None if is_near_kafka() else platform.operator_host
+        if host is None:
+            return platform
+        if writes is not None:
+            raise BadOptionsError(f"{writes} writes a file on {host.instance}, not here")
+        raise typer.Exit(run_near_kafka(host, sys.argv[1:], region=platform.resources.region))
 
     @property
     def folder(self) -> Path:

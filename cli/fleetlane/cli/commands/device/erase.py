@@ -37,7 +37,7 @@ def erase(
     in transit. From then on the device is refused.
     """
     checked_device_id(device_id)
-    platform = where.platform()
+    platform = where.platform_with_kafka()
     devices, messages = platform.devices, platform.messages
 
     with counted("records read") as on_read:

@@ -147,7 +147,7 @@ def replay(
     ones. Exit code 1: some could not be replayed.
     """
     wanted = _range(checked_name(flow, kind="stream"), from_, to_ms)
-    platform = where.platform()
+    platform = where.platform_with_kafka()
     platform.publisher.check_stream(wanted.stream)
     if _ARCHIVE in from_:
         _replay_archived(platform, wanted, limit=limit, dry_run=dry_run, as_json=as_json)
@@ -203,7 +203,7 @@ def replay_parked(
     Ids stay the same, so replaying twice duplicates no event. Messages also stay parked. Exit
     code 1: some could not be replayed.
     """
-    platform, wanted = where.platform(), chosen.filter(ids)
+    platform, wanted = where.platform_with_kafka(), chosen.filter(ids)
     if wanted.stream is not None:
         platform.publisher.check_stream(wanted.stream)
     stores = platform.messages

@@ -65,7 +65,7 @@ def tail(
 
     With both --limit and --timeout-s, exit code 1: fewer records came.
     """
-    resources = where.platform().resources
+    resources = where.platform_with_kafka().resources
     records = tail_of_topic(
         resources.kafka_bootstrap_servers,
         topic,

@@ -43,7 +43,7 @@ def why(
 
     Without --since the topics are read whole; of a deployed stage, the last day.
     """
-    platform = where.platform()
+    platform = where.platform_with_kafka(writes="--bytes" if bytes_to else None)
     stores = platform.messages
 
     if since is None and not platform.is_laptop:

@@ -38,7 +38,7 @@ def status(
     where: PlatformOptions,
 ) -> None:
     """Show each lane's throughput and backlog, and how far behind each query is."""
-    resources = where.platform().resources
+    resources = where.platform_with_kafka().resources
     positions = KafkaPositions(resources.kafka_bootstrap_servers, resources.kafka_security)
 
     with closing(positions):
