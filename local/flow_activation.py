@@ -10,7 +10,6 @@ from typing import Final
 
 from clients.aws import AwsSettings, s3_client
 from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowStore, OwnerFlows
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import FlowSet
@@ -41,15 +40,10 @@ def activation_here(aws: AwsSettings, bootstrap_servers: str) -> Activates:
 
     def put_into_force(owners: Sequence[str]) -> str:
         s3 = s3_client(aws)
-        return activate_owners(
-            owners,
-            store=FlowStore(s3, FLOWS_BUCKET),
-            owned=OwnerFlows(s3, FLOWS_BUCKET),
-            topics=KafkaTopics(
-                bootstrap_servers=bootstrap_servers, partitions=PARTITIONS, replication=1
-            ),
-            artifacts=ParserStore(s3, FLOWS_BUCKET),
-        ).version
+        topics = KafkaTopics(
+            bootstrap_servers=bootstrap_servers, partitions=PARTITIONS, replication=1
+        )
+        return activate_owners(owners, s3=s3, bucket=FLOWS_BUCKET, topics=topics).version
 
     return put_into_force
 

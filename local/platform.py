@@ -103,56 +103,8 @@ class Platform:
         """Start everything and wait until messages are taken; calls ``on_step`` before each step.
 
         ``before_jobs`` is called, and waited for, before the first job may touch the lake. Where a
-        part does not start, or a flow is refused, that is raised, and what was started is stopped.
+        part does not start, or a flow is refused, that is raised; its context stops the others.
         """
-        try:
-            return self._start(on_step, before_jobs)
-        except BaseException:
-            self.stop()
-            raise
-
-    def keep_running(
-        self, *, until: threading.Event, on_restart: Callable[[str], None] = lambda _: None
-    ) -> None:
-        """Start again whatever dies, until the event is set; blocks."""
-        while not until.wait(_LOOK_EVERY_S):
-            for part in self._started:
-                if not part.is_alive() and not until.is_set():
-                    on_restart(part.name)
-                    part.start()
-
-    def stop(self) -> None:
-        """Stop all parts, last first; what was stopped already stays so."""
-        self.stopped_canary()
-        while self._started:
-            self._started.pop().stop()
-
-    def stopped_canary(self) -> tuple[Receipt, ...]:
-        """Stop the canary, so that nothing of it lands later, and give what it was answered."""
-        return () if self.canary is None else self.canary.stop()
-
-    @property
-    def lake(self) -> LocalLake:
-        return LocalLake(self._folder("lake"))
-
-    @property
-    def registry(self) -> DeviceRegistry:
-        resource = boto3.resource("dynamodb", **self.aws.client_settings)
-        return DeviceRegistry(resource.Table(REGISTRY_TABLE))
-
-    @property
-    def s3(self) -> S3Client:
-        return boto3.client("s3", **self.aws.client_settings)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
-    def _start(
-        self, on_step: Callable[[str], None], before_jobs: Callable[[], object]
-    ) -> Endpoints:
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
         held = (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, LAKE_BUCKET)
@@ -195,6 +147,45 @@ class Platform:
             )
             self.canary.start()
         return self.endpoints
+
+    def keep_running(
+        self, *, until: threading.Event, on_restart: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Start again whatever dies, until the event is set; blocks."""
+        while not until.wait(_LOOK_EVERY_S):
+            for part in self._started:
+                if not part.is_alive() and not until.is_set():
+                    on_restart(part.name)
+                    part.start()
+
+    def stop(self) -> None:
+        """Stop all parts, last first; what was stopped already stays so."""
+        self.stopped_canary()
+        while self._started:
+            self._started.pop().stop()
+
+    def stopped_canary(self) -> tuple[Receipt, ...]:
+        """Stop the canary, so that nothing of it lands later, and give what it was answered."""
+        return () if self.canary is None else self.canary.stop()
+
+    @property
+    def lake(self) -> LocalLake:
+        return LocalLake(self._folder("lake"))
+
+    @property
+    def registry(self) -> DeviceRegistry:
+        resource = boto3.resource("dynamodb", **self.aws.client_settings)
+        return DeviceRegistry(resource.Table(REGISTRY_TABLE))
+
+    @property
+    def s3(self) -> S3Client:
+        return boto3.client("s3", **self.aws.client_settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def _start_together(self, *parts: ServerProcess) -> None:
         self._started.extend(parts)

@@ -14,25 +14,21 @@ from infra.artifacts.folder import ROOT
 from infra.artifacts.jobs import own_python
 
 
-def main() -> int:
+def main() -> None:
     """Build, with a line for each artifact; the exit code is 1 when one could not be built."""
     options = _options()
     folder, platform = options.out.resolve(), options.platform
     targets = IN_AWS if platform is None else Targets(functions=platform, jobs=platform)
-    error: FleetlaneError
     try:
         for artifact in build(ROOT, folder, targets, python=own_python(ROOT)):
             sys.stdout.write(f"{_line(artifact, folder)}\n")
             sys.stdout.flush()
     except FleetlaneError as problem:
-        error = problem
+        sys.exit(f"error: {problem}")
     except OSError as problem:
         remedy = "free some disk space, or choose another folder with --out"
         error = CannotBuildError(str(problem.filename), str(problem.strerror), remedy)
-    else:
-        return 0
-    sys.stderr.write(f"error: {error}\n")
-    return 1
+        sys.exit(f"error: {error}")
 
 
 def _options() -> argparse.Namespace:
@@ -58,4 +54,4 @@ def _line(artifact: Path, folder: Path) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

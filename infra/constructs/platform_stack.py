@@ -1,23 +1,11 @@
 """One stack of a stage, and what all in it have of the stage: how long its logs and data stay."""
 
-from typing import Final
-
 from aws_cdk import RemovalPolicy, Stack
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra.stages import Stage
-
-RETENTIONS: Final = {
-    1: logs.RetentionDays.ONE_DAY,
-    7: logs.RetentionDays.ONE_WEEK,
-    14: logs.RetentionDays.TWO_WEEKS,
-    30: logs.RetentionDays.ONE_MONTH,
-    90: logs.RetentionDays.THREE_MONTHS,
-    180: logs.RetentionDays.SIX_MONTHS,
-    365: logs.RetentionDays.ONE_YEAR,
-}
 
 
 class PlatformStack(Stack):
@@ -60,11 +48,14 @@ def log_group(
     """A log group that goes with its stack, and keeps logs as long as its stage says."""
     stack = Stack.of(scope)
     assert isinstance(stack, PlatformStack), "a part of a stage"
-    return logs.LogGroup(
+    group = logs.LogGroup(
         scope,
         name,
         log_group_name=log_group_name,
         encryption_key=key,
-        retention=RETENTIONS[stack.stage.log_retention_days],
         removal_policy=RemovalPolicy.DESTROY,
     )
+    resource = group.node.default_child
+    assert isinstance(resource, logs.CfnLogGroup)
+    resource.retention_in_days = stack.stage.log_retention_days  # a number; CDK's own has names
+    return group

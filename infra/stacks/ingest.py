@@ -1,5 +1,7 @@
 """What devices talk to: the API and the functions behind it."""
 
+from functools import partial
+
 from aws_cdk import CfnOutput, Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
@@ -28,6 +30,7 @@ class Ingest(PlatformStack):
         stage = context.stage
         super().__init__(scope, "ingest", stage=stage, description="what devices call")
         self._context, self._stores = context, context.stores
+        self._function = partial(PlatformFunction, self, context=context)
         ingest, authorizer = self._ingest(), self._authorizer()
         uploads = UploadFunctions(self, "Uploads", context=context)
         self.flow_activation = self._flow_activation()
@@ -79,10 +82,8 @@ class Ingest(PlatformStack):
 
     def _ingest(self) -> PlatformFunction:
         stores = self._stores
-        ingest = PlatformFunction(
-            self,
+        ingest = self._function(
             "ingest",
-            context=self._context,
             size=FunctionSize(
                 memory_mib=self.stage.ingest_memory_mib, concurrency=self.stage.ingest_concurrency
             ),
@@ -108,10 +109,8 @@ class Ingest(PlatformStack):
         return ingest
 
     def _authorizer(self) -> PlatformFunction:
-        authorizer = PlatformFunction(
-            self,
+        authorizer = self._function(
             "authorizer",
-            context=self._context,
             size=FunctionSize(concurrency=self.stage.authorizer_concurrency),
             environment={
                 "REGISTRY_TABLE": self._stores.registry.table_name,
@@ -124,10 +123,8 @@ class Ingest(PlatformStack):
 
     def _flow_activation(self) -> PlatformFunction:
         """One at a time: two that make different versions current would race."""
-        activation = PlatformFunction(
-            self,
+        activation = self._function(
             "flow_activation",
-            context=self._context,
             size=FunctionSize(timeout_s=90, concurrency=self._context.reserved(1)),
             environment={
                 **self._context.kafka.settings,
@@ -147,10 +144,8 @@ class Ingest(PlatformStack):
 
     def _respool(self) -> None:
         """One at a time: two would do the same twice. A late run is skipped."""
-        respool = PlatformFunction(
-            self,
+        respool = self._function(
             "respool",
-            context=self._context,
             size=FunctionSize(
                 memory_mib=1_024, timeout_s=58, concurrency=self._context.reserved(1)
             ),
@@ -180,10 +175,8 @@ class Ingest(PlatformStack):
         comes again with the same time, and sends the same messages.
         """
         key = canary_key_name(self.stage.name)
-        canary = PlatformFunction(
-            self,
+        canary = self._function(
             "canary",
-            context=self._context,
             size=FunctionSize(memory_mib=256, timeout_s=120, concurrency=2),
             environment={
                 "API_URL": api_url,

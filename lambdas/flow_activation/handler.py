@@ -16,8 +16,6 @@ from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, s3_client
 from clients.environment import read_settings
-from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowStore, OwnerFlows
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.job_arguments import KafkaSecurity
 from lambdas.flow_activation.owners import activate_owners
@@ -77,6 +75,4 @@ def _activating() -> partial[Activation]:
         replication=ours.topic_replication,
         security=ours.kafka_security,
     )
-    store, artifacts = FlowStore(s3, ours.flows_bucket), ParserStore(s3, ours.flows_bucket)
-    owned = OwnerFlows(s3, ours.flows_bucket)
-    return partial(activate_owners, store=store, owned=owned, topics=topics, artifacts=artifacts)
+    return partial(activate_owners, s3=s3, bucket=ours.flows_bucket, topics=topics)

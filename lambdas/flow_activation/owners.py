@@ -2,7 +2,15 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from clients.flows.store import BEFORE_MAX, FlowsNotPublishedError, FlowsUnreadableError, OwnerFlows
+from clients.aws import S3Client
+from clients.flows.parser_store import ParserStore
+from clients.flows.store import (
+    BEFORE_MAX,
+    FlowsNotPublishedError,
+    FlowStore,
+    FlowsUnreadableError,
+    OwnerFlows,
+)
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.ownership import collisions, topic_collisions
 from fleetlane.events.s3_keys import owners_flows
@@ -10,12 +18,7 @@ from lambdas.flow_activation import service
 
 
 def activate_owners(
-    owners: Collection[str],
-    *,
-    store: service.PublishedVersions,
-    owned: OwnerFlows,
-    topics: service.Topics,
-    artifacts: service.Artifacts,
+    owners: Collection[str], *, s3: S3Client, bucket: str, topics: service.Topics
 ) -> service.Activation:
     """Put into force what each of these owners wants; all others keep what they have.
 
@@ -28,6 +31,7 @@ def activate_owners(
         FlowsOvertakenError: Others were activated at this moment. Ask again.
         FleetlaneError: All else that ``activate`` raises.
     """
+    store, owned = FlowStore(s3, bucket), OwnerFlows(s3, bucket)
     current = _in_force(store)
     asked = {*owners, *owned.owners()} if current is None else set(owners)
     before = PublishedFlows.of(()) if current is None else current
@@ -37,13 +41,13 @@ def activate_owners(
         store.publish(merged.flows, merged.artifacts),
         store=store,
         topics=topics,
-        artifacts=artifacts,
+        artifacts=ParserStore(s3, bucket),
         current=current,
         owners=_owners(wanted, before, owned),
     )
 
 
-def _in_force(store: service.PublishedVersions) -> PublishedFlows | None:
+def _in_force(store: FlowStore) -> PublishedFlows | None:
     try:
         return store.current()
     except (FlowsNotPublishedError, FlowsUnreadableError):

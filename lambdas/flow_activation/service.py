@@ -9,7 +9,7 @@ from clients.flows.parser_store import ArtifactChangedError, ArtifactMissingErro
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import BadArtifactError, FlowArtifact, Manifest, team_rules
 from fleetlane.events.flows.files import PublishedFlows
-from fleetlane.events.flows.flow import Flow, topics_of
+from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.lake.views import breaking_changes
 
 
@@ -41,14 +41,12 @@ class OwnersVersions:
 
 
 class PublishedVersions(Protocol):
-    """Where versions of all owners' flows are written, read, and made current."""
+    """Where versions of all owners' flows are read, and made current."""
 
-    def publish(self, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> str: ...
     def published(self, version: str) -> PublishedFlows: ...
     def make_current(
         self, version: str, *, owners: Mapping[str, tuple[str, ...]] | None, in_place_of: str | None
     ) -> PublishedFlows: ...
-    def current(self) -> PublishedFlows: ...
 
 
 class Topics(Protocol):
@@ -115,7 +113,7 @@ def _problems(
 def _artifact_problems(flows: PublishedFlows, artifacts: Artifacts) -> Iterator[str]:
     """What is wrong with the parsers of a version; nothing of a team's is imported for it."""
     for owner, use in team_rules(flows.flows):
-        artifact = flows.artifact(owner, use)
+        artifact = flows.by_use.get((owner, use))
         problem = (
             "the version names no artifact; publish it with `fleetlane flow publish`"
             if artifact is None

@@ -1,6 +1,6 @@
 """Every request of a device to ingest: single messages, batches, and what asks for its health."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -126,9 +126,6 @@ def document_of(event: Mapping[str, Any]) -> bytes:
     return device_request.body_of(event)
 
 
-type _Counted = tuple[Lane, str | None]
-
-
 def _count_batch(
     outcomes: Sequence[Receipt | Problem], *, body_bytes: Sequence[int], arrival_millis: int
 ) -> None:
@@ -136,18 +133,15 @@ def _count_batch(
 
     Streams without a flow are one together.
     """
-    messages, bytes_of, refusals = Counter[_Counted](), Counter[_Counted](), Counter[ProblemTag]()
+    sizes, refusals = defaultdict[tuple[Lane, str | None], list[int]](list), Counter[ProblemTag]()
     for outcome, size_bytes in zip(outcomes, body_bytes, strict=True):
         if isinstance(outcome, Problem):
             refusals[outcome.tag] += 1
         else:
-            counted = outcome.lane, outcome.counted_stream
-            messages[counted] += 1
-            bytes_of[counted] += size_bytes
-    for (lane, stream), count in messages.items():
-        size_bytes = bytes_of[lane, stream]
+            sizes[outcome.lane, outcome.counted_stream].append(size_bytes)
+    for (lane, stream), some in sizes.items():
         problems.ACCEPTED.write(
-            count, size_bytes, lane=lane, stream=stream, arrival_millis=arrival_millis
+            len(some), sum(some), lane=lane, stream=stream, arrival_millis=arrival_millis
         )
     for tag, count in refusals.items():
         problems.REFUSED.write(count, of=tag)

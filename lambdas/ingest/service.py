@@ -41,22 +41,19 @@ class InboundMessage(Arrived, frozen=True, kw_only=True, dict=True):
 
 def _message_of(inbound: InboundMessage, flow: Flow | None) -> Message:
     """Its body is inside, whatever its size, unless its flow cuts it."""
-    body, raw_id = inbound.body, _raw_id(inbound, flow)
-    if flow is None or flow.oversize != "truncate" or len(body) <= INLINE_BYTES_MAX:
-        return message_of(inbound, flow, raw_id, body=body, body_bytes=len(body))
-    cut = body[:INLINE_BYTES_MAX]
-    message = message_of(inbound, flow, raw_id, body=cut, body_bytes=len(cut))
-    return replace(message, truncated_from_bytes=len(body))
-
-
-def _raw_id(inbound: InboundMessage, flow: Flow | None) -> str:
-    return raw_id_of(
+    body = inbound.body
+    raw_id = raw_id_of(
         inbound.device_id,
         inbound.stream,
         inbound.idempotency_key,
         inbound.body_sha256,
         dedupes_by_content=flow is not None and flow.dedupe_by_content,
     )
+    if flow is None or flow.oversize != "truncate" or len(body) <= INLINE_BYTES_MAX:
+        return message_of(inbound, flow, raw_id, body=body, body_bytes=len(body))
+    cut = body[:INLINE_BYTES_MAX]
+    message = message_of(inbound, flow, raw_id, body=cut, body_bytes=len(cut))
+    return replace(message, truncated_from_bytes=len(body))
 
 
 ANSWER_S: Final = 4.75

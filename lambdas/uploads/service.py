@@ -125,7 +125,14 @@ class Issuing:
         if declaration.body_bytes > self.upload_bytes_max:
             raise PayloadTooLargeError(declaration.body_bytes, self.upload_bytes_max)
         issued = self._issued(declaration, now_ms)
-        raw_id = self._raw_id(declaration)
+        flow = self.flows.current().by_stream.get(declaration.stream)
+        raw_id = raw_id_of(
+            declaration.device_id,
+            declaration.stream,
+            declaration.idempotency_key,
+            lambda: bytes.fromhex(declaration.sha256),
+            dedupes_by_content=flow is not None and flow.dedupe_by_content,
+        )
         form = self.sign(upload_key(raw_id, issued_millis=now_ms), issued)
         return UploadTicket(id=raw_id, url=form.url, fields=form.fields, expires_after_s=EXPIRES_S)
 
@@ -145,14 +152,4 @@ class Issuing:
             sha256=declaration.sha256,
             via=via,
             **declaration.declared,
-        )
-
-    def _raw_id(self, declaration: Declaration) -> str:
-        flow = self.flows.current().by_stream.get(declaration.stream)
-        return raw_id_of(
-            declaration.device_id,
-            declaration.stream,
-            declaration.idempotency_key,
-            lambda: bytes.fromhex(declaration.sha256),
-            dedupes_by_content=flow is not None and flow.dedupe_by_content,
         )

@@ -26,23 +26,22 @@ Every command with --stage local works on it from another terminal, such as:
 """
 
 
-def main() -> int:
+def main() -> None:
     """Run it once; the exit code is 1 where it is not verified."""
     parser = argparse.ArgumentParser(prog="python -m local.cloud")
     parser.add_argument("--keep", action="store_true", help="stay until Ctrl-C")
     keep = parser.parse_args().keep
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        return _run(keep=keep)
+        _run(keep=keep)
     except FleetlaneError as problem:
-        sys.stderr.write(f"error: {problem}\n")
-        return 1
+        sys.exit(f"error: {problem}")
     except KeyboardInterrupt:
         sys.stderr.write("stopped; nothing is left running\n")
-        return _INTERRUPTED
+        sys.exit(_INTERRUPTED)
 
 
-def _run(*, keep: bool) -> int:
+def _run(*, keep: bool) -> None:
     began_s = time.monotonic()
 
     def on_step(title: str) -> None:
@@ -69,8 +68,7 @@ def _run(*, keep: bool) -> int:
                 signal.pause()
         finally:
             ENDPOINT_FILE.unlink()
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -56,10 +56,6 @@ class AuthorizerCache:
         self._cached: dict[tuple[str, ...], tuple[AuthorizerResult, float]] = {}
         self._sweep_at = _SWEEP_AT
 
-    def __len__(self) -> int:
-        """How many are held, expired ones included."""
-        return len(self._cached)
-
     def get(self, key: tuple[str, ...]) -> AuthorizerResult | None:
         result, until_s = self._cached.get(key, (None, 0.0))
         return result if until_s > self._clock_s() else None

@@ -13,7 +13,7 @@ from clients.kafka.security import security_configuration
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topic_patterns import raw_pattern
-from fleetlane.events.topics import FLEET_PARSED, MIRRORED_GROUPS, seen_from, stalled_ms_from
+from fleetlane.events.topics import FLEET_PARSED, MIRRORED_GROUPS, seen_and_stalled_ms
 from operations.lanes.tally import LaneTally, RecentAttempts
 from operations.messages.newest import Topics
 
@@ -194,10 +194,10 @@ def _query(
     done = attempted if group.startswith(_PARSERS) else RecentAttempts()
     known = set(kafka.partitions("|".join({topic for topic, _ in read}).replace(".", r"\.")))
     ends = kafka.ends(known & read.keys())
-    seen = [seen_ms for _, note in read.values() if (seen_ms := seen_from(note)) is not None]
+    notes = [found for _, note in read.values() if (found := seen_and_stalled_ms(note))]
     return QueryStatus(
         query=group.removeprefix(MIRRORED_GROUPS),
         waiting=sum(done.waiting(one, read[one].offset, end) for one, end in ends.items()),
-        seen_ms=max(seen, default=None),
-        stalled_ms=max((stalled_ms_from(note) for _, note in read.values()), default=0),
+        seen_ms=max((seen_ms for seen_ms, _ in notes), default=None),
+        stalled_ms=max((stalled_ms for _, stalled_ms in notes), default=0),
     )

@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from clients.kafka.reader import Partition
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.job_arguments import KafkaSecurity
-from fleetlane.events.topics import seen_from, seen_note
+from fleetlane.events.topics import seen_and_stalled_ms, seen_note
 from local.servers.kafka import KafkaBroker
 from operations.lanes.status import KafkaPositions, Position, Positions
 from tests.unit.operations.memory_positions import MemoryPositions
@@ -111,7 +111,7 @@ def test_what_a_group_read_is_reported_with_its_note(cluster: Cluster, topic: st
 
     assert {name: list(read) for name, read in found.items()} == {group: [(topic, 0)]}
     assert found[group][topic, 0].offset == 3
-    assert seen_from(found[group][topic, 0].note) == BEGIN_MS
+    assert seen_and_stalled_ms(found[group][topic, 0].note) == (BEGIN_MS, 0)
 
 
 def test_nothing_is_asked_where_there_is_nothing(cluster: Cluster) -> None:

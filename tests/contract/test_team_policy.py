@@ -13,8 +13,8 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.core.authorization import enable_iam_authentication
 
-from clients.flows.parser_store import ArtifactUnavailableError, ParserStore
-from clients.flows.store import FlowStore, FlowsUnavailableError, OwnerFlows
+from clients.flows.parser_store import ArtifactUnavailableError
+from clients.flows.store import FlowsUnavailableError
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import WantedVersion
 from fleetlane.events.flows.flow import Flow
@@ -40,13 +40,7 @@ def teams(tmp_path: Path) -> Iterator[Teams]:
         boto3.client("s3", region_name=STAGE.region).create_bucket(Bucket=BUCKET)
 
         def activate(owners: Sequence[str]) -> str:
-            return activate_owners(
-                owners,
-                store=FlowStore(admin, BUCKET),
-                owned=OwnerFlows(admin, BUCKET),
-                topics=FakeKafka([]),
-                artifacts=ParserStore(admin, BUCKET),
-            ).version
+            return activate_owners(owners, s3=admin, bucket=BUCKET, topics=FakeKafka([])).version
 
         with enable_iam_authentication():
             of_blue = team_of(blue, activate)

@@ -8,17 +8,8 @@ from fleetlane.events.lanes import SLOW_TRIES_MAX
 from infra.app import check_account
 from infra.artifacts.folder import Artifacts, MissingArtifactError
 from infra.constructs.functions.flow_publication import deployed_flows
-from infra.constructs.platform_stack import RETENTIONS
 from infra.constructs.stores.stores import check_payload_ttl, days_on_the_way
-from infra.stages import (
-    LOG_RETENTION_DAYS,
-    STAGE_NAMES,
-    Api,
-    BadStageError,
-    Stage,
-    settings_of,
-    stage_from,
-)
+from infra.stages import STAGE_NAMES, Api, BadStageError, Stage, settings_of, stage_from
 from tests.infra.synthesis import ROOT, run_app
 
 pytestmark = pytest.mark.cdk
@@ -92,8 +83,6 @@ def test_an_unknown_stage_is_answered_with_those_that_there_are() -> None:
 
 
 def test_logs_are_kept_for_a_time_that_cloudwatch_knows() -> None:
-    assert set(LOG_RETENTION_DAYS) <= RETENTIONS.keys()
-
     with pytest.raises(BadStageError, match="`log_retention_days`: is 10; choose one of 1, 7"):
         stage_from("dev", settings_of("dev") | {"log_retention_days": 10})
 

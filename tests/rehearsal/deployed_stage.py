@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 
 import boto3
 
-from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowStore, OwnerFlows
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.topics import platform_topics
 from lambdas.flow_activation.owners import activate_owners
@@ -105,10 +103,4 @@ class DeployedStage:
         )
         topics.create_missing(platform_topics())
         for activated in self.templates.resources("Custom::ActivatedFlows"):
-            activate_owners(
-                activated["owners"],
-                store=FlowStore(s3, bucket),
-                owned=OwnerFlows(s3, bucket),
-                topics=topics,
-                artifacts=ParserStore(s3, bucket),
-            )
+            activate_owners(activated["owners"], s3=s3, bucket=bucket, topics=topics)

@@ -234,13 +234,7 @@ def seen_note(seen_ms: int, *, stalled_ms: int = 0, is_provisional: bool = False
     return f"{seen_ms};{stalled}" + ("provisional;" if is_provisional else "")
 
 
-def seen_from(note: str) -> int | None:
-    """Read the note; librdkafka may return more bytes after it than were written."""
+def seen_and_stalled_ms(note: str) -> tuple[int, int] | None:
+    """Read both from the note; librdkafka may return more bytes after it than were written."""
     found = _NOTE.match(note)
-    return None if found is None else int(found[1])
-
-
-def stalled_ms_from(note: str) -> int:
-    """Read from the note how long its query made no progress; 0 where that was not noted."""
-    found = _NOTE.match(note)
-    return 0 if found is None else int(found[2] or 0)
+    return None if found is None else (int(found[1]), int(found[2] or 0))

@@ -68,7 +68,7 @@ class Programs:
     ) -> FoundProgram | MissingProgram:
         """The program of a rule; blocks while its artifact is fetched and loaded."""
         options = orjson.dumps(rule.options, option=orjson.OPT_SORT_KEYS)
-        key = rule.use, options, published.artifact(flow.owner, rule.use)
+        key = rule.use, options, published.by_use.get((flow.owner, rule.use))
         if key not in self._found:
             self._found[key] = self._sought(*key)
         return self._found[key]
@@ -82,7 +82,7 @@ class Programs:
             folder = None if artifact is None else self._folder_of(artifact)
             if isinstance(folder, MissingProgram):
                 return folder
-            parser = find_parser(use, None if folder is None else [folder])
+            parser = find_parser(use, folder)
         except _BROKEN as problem:
             return MissingProgram(problem=f"{type(problem).__name__}: {problem}")
         program = Program(

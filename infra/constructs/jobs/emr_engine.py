@@ -75,7 +75,6 @@ class EmrEngine(Construct):
         look.next(choice.when(is_alive, runs).otherwise(start))
         return KeptRunning(
             self,
-            f"{application.name}-kept-running",
             job=Job(
                 application=application.name,
                 name=name,

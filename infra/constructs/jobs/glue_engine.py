@@ -62,7 +62,6 @@ class GlueEngine(Construct):
         start.add_catch(runs, errors=["Glue.ConcurrentRunsExceededException"])
         return KeptRunning(
             self,
-            f"{application.name}-kept-running",
             job=Job(
                 application=application.name,
                 name=job_name,

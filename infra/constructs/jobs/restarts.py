@@ -48,10 +48,8 @@ class KeptRunning(Construct):
     under way. To stop a job for good, disable both rules first.
     """
 
-    def __init__(
-        self, scope: Construct, name: str, *, job: Job, starting: stepfunctions.IChainable
-    ) -> None:
-        super().__init__(scope, name)
+    def __init__(self, scope: Construct, *, job: Job, starting: stepfunctions.IChainable) -> None:
+        super().__init__(scope, f"{job.application}-kept-running")
         self.job, self.application = job, job.application
         self.machine = stepfunctions.StateMachine(
             self,

@@ -14,7 +14,8 @@ PARTS_MAX: Final = 100
 """Gzip members or zstd frames in one body."""
 
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
-_ZSTD_WINDOW_BYTES_LOG2 = 23  # 8 MiB, which RFC 8878 asks of every decoder; allocated at once
+_ZSTD_WINDOW: Final[Mapping[int, int]] = {zstd.DecompressionParameter.window_log_max: 23}
+"""The logarithm of 8 MiB, which RFC 8878 asks of every decoder; allocated at once."""
 
 
 class BodyTooLargeError(FleetlaneError):
@@ -71,14 +72,9 @@ def _inflated(body: bytes, encoding: str, bytes_max: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _zstd() -> _Inflater:
-    window_log_max: int = zstd.DecompressionParameter.window_log_max
-    return zstd.ZstdDecompressor(options={window_log_max: _ZSTD_WINDOW_BYTES_LOG2})
-
-
 _INFLATERS: Final[Mapping[str, Callable[[], _Inflater]]] = {
     "gzip": partial(zlib.decompressobj, _GZIP_WINDOW),
     "deflate": zlib.decompressobj,
-    "zstd": _zstd,
+    "zstd": partial(zstd.ZstdDecompressor, options=_ZSTD_WINDOW),
 }
 _PARTS_MAX: Final = {"gzip": PARTS_MAX, "deflate": 1, "zstd": PARTS_MAX}

@@ -1,8 +1,8 @@
 """Finds the parser that a flow names, and makes it with the flow's options."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, distributions
 from typing import cast, get_type_hints
@@ -83,16 +83,16 @@ class BrokenParserError(FleetlaneError):
     sentence = "parser {parser!r} is broken: {problem}"
 
 
-def installed_parsers(path: Sequence[str] | None = None) -> tuple[InstalledParser, ...]:
+def installed_parsers(location: str | None = None) -> tuple[InstalledParser, ...]:
     """List what is installed, built-in formats first, then by name. Imports none of it.
 
-    ``path`` is ``sys.path`` unless given. Of a package with several versions on it only the first
-    is listed, as only the first can be imported.
+    With a ``location``, what is there alone. Of a package with several versions on ``sys.path``
+    only the first is listed, as only the first can be imported.
     """
-    return _listed(path) if path is not None else _listed_once(tuple(sys.path))
+    return _listed_once(tuple(sys.path)) if location is None else _listed((location,), location)
 
 
-def _listed(path: Sequence[str]) -> tuple[InstalledParser, ...]:
+def _listed(path: tuple[str, ...], location: str | None = None) -> tuple[InstalledParser, ...]:
     found: list[InstalledParser] = []
     seen = set[str]()
     for distribution in distributions(path=list(path)):
@@ -106,6 +106,7 @@ def _listed(path: Sequence[str]) -> tuple[InstalledParser, ...]:
                 version=distribution.version,
                 distribution=distribution.name,
                 entry_point=entry_point,
+                location=location,
             )
             for entry_point in offered
             if name not in seen
@@ -118,14 +119,14 @@ _listed_once = cache(_listed)
 """For ``sys.path`` as it is: 30 ms, which each parser's process inherits instead."""
 
 
-def find_parser(use: str, path: Sequence[str] | None = None) -> InstalledParser:
+def find_parser(use: str, location: str | None = None) -> InstalledParser:
     """Find the one that a flow means by ``use``: a built-in format's name, or ``name==version``.
 
     Raises:
         UnknownParserError: It is not installed, not in that version, or not pinned; or two
             packages offer it.
     """
-    installed = installed_parsers(path)
+    installed = installed_parsers(location)
     matches = [parser for parser in installed if parser.answers_to(use)]
     if len(matches) != 1:
         packages = tuple(f"{match.distribution} {match.version}" for match in matches)
@@ -145,7 +146,7 @@ def located_parser(use: str) -> InstalledParser:
             raise
         for entry in sys.path:
             try:
-                return replace(find_parser(use, [entry]), location=entry)
+                return find_parser(use, entry)
             except UnknownParserError:
                 continue
         raise
@@ -164,7 +165,7 @@ def load_parser(use: str, options: Mapping[str, object], location: str | None = 
     """
     if location is not None:
         sys.path.insert(0, location)
-    parser_class = _parser_class(find_parser(use, None if location is None else [location]))
+    parser_class = _parser_class(find_parser(use, location))
     values = _option_values(use, parser_class, options)
     try:
         return cast("Parser", parser_class(**values))

@@ -120,5 +120,5 @@ def test_expired_results_are_dropped() -> None:
         now_s = float(number)
         cache.put((str(number),), result, ttl_s=300)
 
-    assert len(cache) <= 2_000
+    assert len(cache._cached) <= 2_000
     assert cache.get(("9999",)) is result

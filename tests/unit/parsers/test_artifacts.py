@@ -148,7 +148,7 @@ def test_unpacked_it_is_a_folder_for_the_path(artifact: Path, tmp_path: Path) ->
 
     unpack(artifact, folder)
 
-    assert find_parser("tank-level==1.0", [str(folder)]).entry_point.value == "tank:TankLevel"
+    assert find_parser("tank-level==1.0", str(folder)).entry_point.value == "tank:TankLevel"
 
 
 def test_unpacked_it_holds_the_same_files(artifact: Path, tmp_path: Path) -> None:

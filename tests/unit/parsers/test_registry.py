@@ -205,7 +205,7 @@ def test_a_version_that_another_hides_is_loaded_from_where_one_says(install: Ins
 
     parser = load_parser("versioned==1.0", {}, hidden)
 
-    assert find_parser("versioned==1.0", [hidden]).identifier == "versioned@1.0"
+    assert find_parser("versioned==1.0", hidden).identifier == "versioned@1.0"
     assert callable(parser.parse)
 
 

@@ -72,12 +72,9 @@ class PublishedFlows(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def by_stream(self) -> FlowSet:
         return {flow.stream: flow for flow in self.flows}
 
-    def artifact(self, owner: str, use: str) -> FlowArtifact | None:
-        """The artifact of an owner's rules that write ``use``."""
-        return self._artifacts.get((owner, use))
-
     @cached_property
-    def _artifacts(self) -> Mapping[tuple[str, str], FlowArtifact]:
+    def by_use(self) -> Mapping[tuple[str, str], FlowArtifact]:
+        """The artifacts by an owner, and what the owner's rules write as ``use``."""
         return {(one.owner, one.use): one for one in self.artifacts}
 
 

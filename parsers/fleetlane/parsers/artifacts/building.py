@@ -6,6 +6,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
@@ -101,7 +102,7 @@ def built(uv: Uv, platform: Platform) -> Built:
         itself = _distribution_of(wheel, site)
         brought = tuple(sorted(_brought_by_jobs()))
         left_out: tuple[str, ...] = ()
-        if _needs_others(itself, brought):
+        if not _needed_by(itself) <= {*brought}:
             left_out = _install_locked(uv, itself.name, site, platform, brought)
         built_for = sysconfig.get_platform() if platform is Platform.HOST else platform.value
         package = Package(
@@ -137,30 +138,23 @@ def _distribution_of(wheel: Path, site: Path) -> Distribution:
     return found[name]
 
 
-def _needs_others(itself: Distribution, brought: Sequence[str]) -> bool:
-    needed = map(Requirement, itself.requires or ())
-    names = {canonicalize_name(one.name) for one in needed if _is_wanted(one)}
-    return not names <= {*brought}
-
-
-def _is_wanted(requirement: Requirement) -> bool:
-    return requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+def _needed_by(package: Distribution) -> set[str]:
+    """The names of all that a package needs here, without its extras."""
+    return {
+        canonicalize_name(one.name)
+        for one in map(Requirement, package.requires or ())
+        if one.marker is None or one.marker.evaluate({"extra": ""})
+    }
 
 
 def _brought_by_jobs() -> set[str]:
     """Fleetlane's own packages and all that they need: a child has imported them before."""
-    found: set[str] = set()
-    waiting = list(OURS[:2])
+    found, waiting = set[str](), set[str](OURS[:2])
     while waiting:
-        name = canonicalize_name(waiting.pop())
-        if name in found:
-            continue
+        name = waiting.pop()
         found.add(name)
-        try:
-            needed = map(Requirement, distribution(name).requires or ())
-        except PackageNotFoundError:  # an optional one, for another system
-            continue
-        waiting += [one.name for one in needed if _is_wanted(one)]
+        with suppress(PackageNotFoundError):  # an optional one, for another system
+            waiting |= _needed_by(distribution(name)) - found
     return found | {*OURS}
 
 

@@ -60,7 +60,11 @@ def write_artifact(folder: Path, package: Package, contents: Contents) -> Path:
     Raises ``ArtifactTooLargeError`` at too many files, or too many bytes in them.
     """
     manifest = _manifest(package, contents)
-    _check(manifest)
+    size_bytes = sum(map(len, contents.values()))
+    limits = (size_bytes, ARTIFACT_BYTES_MAX, "bytes"), (len(contents), MEMBERS_MAX, "files")
+    for found, limit, unit in limits:
+        if found > limit:
+            raise ArtifactTooLargeError(manifest.file_name, found, limit, unit)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / manifest.file_name
     partial = path.with_name(f".{path.name}.partial")
@@ -93,16 +97,6 @@ def _manifest(package: Package, contents: Contents) -> Manifest:
         parsers=dict(package.parsers),
         members=members,
     )
-
-
-def _check(manifest: Manifest) -> None:
-    size_bytes = sum(member.size_bytes for member in manifest.members.values())
-    for found, limit, unit in (
-        (size_bytes, ARTIFACT_BYTES_MAX, "bytes"),
-        (len(manifest.members), MEMBERS_MAX, "files"),
-    ):
-        if found > limit:
-            raise ArtifactTooLargeError(manifest.file_name, found, limit, unit)
 
 
 _PATH_BYTES_MAX: Final = 240

@@ -13,7 +13,7 @@ from mmap import mmap
 from typing import Final, NamedTuple, Self
 
 from fleetlane.parsers.sandbox.canonical_records import offsets_and_data
-from fleetlane.parsers.sandbox.results import NOTE_BYTES
+from fleetlane.parsers.sandbox.results import NOTE_CODES
 from fleetlane.parsers.sandbox.runs import Body, EncodedBody, TimeAllowance, with_encodings
 
 OWN_MEMORY: Final = -1
@@ -95,17 +95,10 @@ class Reply(NamedTuple):
     @property
     def column_sizes(self) -> tuple[int, ...]:
         """How long each column is, notes before records, filled up to a word."""
+        notes = (self.messages * struct.calcsize(code) for code in NOTE_CODES)
         ends_bytes = 4 * (self.events + 1)
-        sizes = (
-            *(self.messages * width for width in NOTE_BYTES),
-            ends_bytes,
-            ends_bytes,
-            self.events,
-            self.key_bytes,
-            self.value_bytes,
-            self.detail_bytes,
-        )
-        return tuple(map(filled, sizes))
+        records = ends_bytes, ends_bytes, self.events, self.key_bytes, self.value_bytes
+        return tuple(map(filled, (*notes, *records, self.detail_bytes)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 from enum import IntEnum
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
@@ -77,8 +77,8 @@ class InvalidReplyError(FleetlaneError):
 
 NO_TIME: Final = -(1 << 62)
 PARSE_US_MAX: Final = (1 << 32) - 1
-NOTE_BYTES: Final = (1, 4, 4, 8, 8)
-"""What a message takes in each column of ``Notes``."""
+NOTE_CODES: Final[tuple[Literal["B", "I", "q"], ...]] = ("B", "I", "I", "q", "q")
+"""What a message takes in each column of ``Notes``, as ``array`` and ``struct`` call it."""
 
 _VERDICTS: Final = {int(verdict): verdict for verdict in Verdict}
 _OK: Final = bytes([Verdict.OK])
@@ -105,14 +105,8 @@ class Notes(NamedTuple):
 
 def notes_of(rows: list[int]) -> Notes:
     """Turn notes, taken as five numbers a message in the order of ``Notes``, into columns."""
-    verdicts, events, parse_us, first_ms, last_ms = (rows[column::5] for column in range(5))
-    return Notes(
-        memoryview(bytes(verdicts)),
-        memoryview(array("I", events)),
-        memoryview(array("I", parse_us)),
-        memoryview(array("q", first_ms)),
-        memoryview(array("q", last_ms)),
-    )
+    columns = (array(code, rows[place::5]) for place, code in enumerate(NOTE_CODES))
+    return Notes._make(memoryview(column) for column in columns)
 
 
 class Part(NamedTuple):

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
+from itertools import zip_longest
 
 from fleetlane.parsers.testkit.trials import Outcome, counted_events
 
@@ -85,30 +86,25 @@ def _described(outcome: Outcome) -> str:
 def _event_changes(
     old: Sequence[Mapping[str, object]], new: Sequence[Mapping[str, object]]
 ) -> Iterator[EventChange]:
-    for old_begin, old_end, new_begin, new_end in _unequal(old, new):
-        pairs = min(old_end - old_begin, new_end - new_begin)
-        for place in range(pairs):
-            before, now = old_begin + place, new_begin + place
-            fields = tuple(changed_fields(old[before], new[now]))
-            if fields:
+    for old_places, new_places in _unequal(old, new):
+        for before, now in zip_longest(old_places, new_places):
+            if before is None or now is None:
+                yield EventChange(old_place=before, new_place=now)
+            elif fields := tuple(changed_fields(old[before], new[now])):
                 yield EventChange(old_place=before, new_place=now, fields=fields)
-        for place in range(old_begin + pairs, old_end):
-            yield EventChange(old_place=place, new_place=None)
-        for place in range(new_begin + pairs, new_end):
-            yield EventChange(old_place=None, new_place=place)
 
 
 def _unequal(
     old: Sequence[Mapping[str, object]], new: Sequence[Mapping[str, object]]
-) -> Iterator[tuple[int, int, int, int]]:
-    """Stretches of events that are not equal: begin and end in both."""
+) -> Iterator[tuple[range, range]]:
+    """Stretches of events that are not equal: their places in both."""
     if len(old) == len(new) or max(len(old), len(new)) > ALIGNED_EVENTS_MAX:
-        yield 0, len(old), 0, len(new)
+        yield range(len(old)), range(len(new))
         return
     before, now = ([_text(event) for event in events] for events in (old, new))
     for tag, *stretch in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
         if tag != "equal":
-            yield stretch[0], stretch[1], stretch[2], stretch[3]
+            yield range(stretch[0], stretch[1]), range(stretch[2], stretch[3])
 
 
 NOTHING = "(nothing)"

@@ -9,7 +9,6 @@ import os
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import BinaryIO
 
 import msgspec
 
@@ -28,12 +27,8 @@ _trials = msgspec.json.Decoder(tuple[Trial, ...])
 
 def main(*, is_sandboxed: bool) -> None:
     logging.disable()  # the outcomes are enough
-    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    questions, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    serve(sys.stdin.buffer, answers, is_sandboxed=is_sandboxed)
-
-
-def serve(questions: BinaryIO, answers: BinaryIO, *, is_sandboxed: bool) -> None:
     first = questions.readline()
     if not first.endswith(b"\n"):
         return  # the caller has ended meanwhile

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -93,17 +93,12 @@ class Sites:
         name = use.partition("==")[0].strip()
         if project is None or name not in project.parsers:
             return registry.located_parser(use)
-        return _only(use, self.of_project(project))
+        return registry.find_parser(use, self.of_project(project))
 
     def parsers_of(self, project: Project) -> list[registry.InstalledParser]:
         """All parsers that a project offers, by name; it is built as ``of_project`` does."""
-        site = self.of_project(project)
-        path = None if site is None else [site]
-        return [
-            replace(one, location=site)
-            for one in registry.installed_parsers(path)
-            if one.name in project.parsers and not one.is_built_in
-        ]
+        offered = registry.installed_parsers(self.of_project(project))
+        return [one for one in offered if one.name in project.parsers and not one.is_built_in]
 
     def of_artifact(self, path: Path, use: str | None = None) -> registry.InstalledParser:
         """Find a parser in an artifact: the only one, unless ``use`` names it.
@@ -117,7 +112,7 @@ class Sites:
         if use is None and len(manifest.uses) > 1:
             problem = f"offers {', '.join(manifest.uses)}: say which with --parser"
             raise BadArtifactError(path.name, problem)
-        return _only(use or manifest.uses[0], site)
+        return registry.find_parser(use or manifest.uses[0], site)
 
     def of_project(self, project: Project) -> str | None:
         """A folder with a project's code, built; ``None`` where it is installed as it stands.
@@ -141,10 +136,6 @@ class Sites:
     def _new_folder(self) -> str:
         folder = TemporaryDirectory(prefix="fleetlane-parser-", ignore_cleanup_errors=True)
         return self._folders.enter_context(folder)
-
-
-def _only(use: str, site: str | None) -> registry.InstalledParser:
-    return replace(registry.find_parser(use, None if site is None else [site]), location=site)
 
 
 def _is_editable(name: str, folder: Path) -> bool:

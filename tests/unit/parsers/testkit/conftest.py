@@ -1,7 +1,6 @@
 """Parsers that keep their contract, and parsers that break it each in a way of its own."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,7 +62,6 @@ def subject_of(tmp_path: Path) -> Subjects:
         entry = f"[fleetlane.parsers]\n{name} = {module}:Parser\n"
         (metadata / "entry_points.txt").write_text(entry)
         (site / f"{module}.py").write_text(MODULE.format(body=BODIES[name]))
-        parser = find_parser(f"{name}==1.0", [str(site)])
-        return bare_subject(replace(parser, location=str(site)), Lane.FAST)
+        return bare_subject(find_parser(f"{name}==1.0", str(site)), Lane.FAST)
 
     return make

@@ -4,6 +4,7 @@ import math
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from fleetlane.parsers.contract import MalformedMessage
@@ -74,14 +75,10 @@ def compile_layout(declared: Sequence[Field]) -> Layout:
             checks.append((label, position, _constant(each, label)))
         outputs += [(name, position, convert) for name, convert in _outputs(each)]
         position += 1
-    runs, size_bytes = [], 0
-    for text in formats:
-        run = struct.Struct(text)
-        runs.append((size_bytes, run))
-        size_bytes += run.size
-    return Layout(
-        size_bytes=size_bytes, runs=tuple(runs), checks=tuple(checks), outputs=tuple(outputs)
-    )
+    structs = [struct.Struct(text) for text in formats]
+    *offsets, size_bytes = accumulate((one.size for one in structs), initial=0)
+    runs = tuple(zip(offsets, structs, strict=True))
+    return Layout(size_bytes=size_bytes, runs=runs, checks=tuple(checks), outputs=tuple(outputs))
 
 
 def _append_format(formats: list[str], each: Field) -> None:
@@ -115,7 +112,7 @@ def _constant(each: Field, label: str) -> object:
 
 def _outputs(each: Field) -> Iterator[tuple[str, Convert | None]]:
     if each.name:
-        yield each.name, _CONVERTS[each.kind](each)
+        yield each.name, _by_kind(each)
     shift = 0
     for part in each.bits:
         if part.name:
@@ -123,13 +120,15 @@ def _outputs(each: Field) -> Iterator[tuple[str, Convert | None]]:
         shift += part.bits
 
 
-def _number(each: Field) -> Convert | None:
+def _by_kind(each: Field) -> Convert | None:
+    if each.kind == "text":
+        return _text(each.name)
+    if each.kind == "bytes":
+        return bytes.hex
     return _finite(each.name) if each.is_float and not each.is_scaled else _converted(each)
 
 
-def _text(each: Field) -> Convert:
-    name = each.name
-
+def _text(name: str) -> Convert:
     def text(raw: bytes) -> object:
         try:
             return raw.partition(b"\0")[0].decode()
@@ -139,13 +138,6 @@ def _text(each: Field) -> Convert:
             ) from None
 
     return text
-
-
-_CONVERTS: Mapping[str, Callable[[Field], Convert | None]] = {
-    "number": _number,
-    "text": _text,
-    "bytes": lambda _: bytes.hex,
-}
 
 
 def _bits(part: BitField, shift: int) -> Convert:

@@ -15,11 +15,11 @@ type Write = Callable[[Any, Bounds], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Scope:
-    """Writers of the message types that were met so far, by full name."""
+    """Writers of message types by full name: those with JSON text, and all that were met so far."""
 
     types: MessageTypes
     write_bytes: Callable[[bytes], str]
-    writers: dict[str, Write] = field(default_factory=dict)
+    writers: dict[str, Write] = field(default_factory=lambda: dict(_WITH_JSON_TEXT))
 
 
 def message_writer(
@@ -45,9 +45,6 @@ def _message_writer(descriptor: Any, scope: _Scope) -> Write:
     name, writers = descriptor.full_name, scope.writers
     if name in writers:
         return writers[name]
-    if name in _WITH_JSON_TEXT:
-        writers[name] = _json_text
-        return _json_text
 
     def write_late(message: Any, bounds: Bounds) -> object:
         return writers[name](message, bounds)
@@ -159,9 +156,9 @@ def _json_text(message: Any, _: Bounds) -> object:
         raise MalformedMessage(f"{message.DESCRIPTOR.name}: {problem}") from None
 
 
-_WITH_JSON_TEXT = frozenset(
-    f"google.protobuf.{name}" for name in ("Timestamp", "Duration", "FieldMask")
-)
+_WITH_JSON_TEXT: Mapping[str, Write] = {
+    f"google.protobuf.{name}": _json_text for name in ("Timestamp", "Duration", "FieldMask")
+}
 _WRAPPED = ("Double", "Float", "Int64", "UInt64", "Int32", "UInt32", "Bool", "String", "Bytes")
 _UNWRAPPED: Mapping[str, str] = {
     "google.protobuf.Struct": "fields",

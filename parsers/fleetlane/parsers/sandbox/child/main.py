@@ -5,6 +5,7 @@ import os
 import resource
 import socket
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from mmap import mmap
 from typing import Final
@@ -41,7 +42,9 @@ class OwnProcess:
         self._threads = os.open(f"{folder}/task", os.O_RDONLY | os.O_DIRECTORY)
         self._children = os.open(f"{folder}/task/{os.getpid()}/children", os.O_RDONLY)
         self._memory = os.open(f"{folder}/statm", os.O_RDONLY)
-        self._scheduling = _opened_if_there(f"{folder}/schedstat")
+        self._scheduling: int | None = None
+        with suppress(FileNotFoundError):  # this kernel does not count
+            self._scheduling = os.open(f"{folder}/schedstat", os.O_RDONLY)
 
     def threads_and_children(self) -> tuple[int, bytes]:
         """The number of threads here, and the processes that the first of them started."""
@@ -54,13 +57,6 @@ class OwnProcess:
     def waited_ns(self) -> int:
         """How long the first thread has waited for a CPU; 0 where the kernel does not count it."""
         return 0 if self._scheduling is None else int(_text(self._scheduling).split()[1])
-
-
-def _opened_if_there(path: str) -> int | None:
-    try:
-        return os.open(path, os.O_RDONLY)
-    except FileNotFoundError:  # this kernel does not count
-        return None
 
 
 def _text(descriptor: int) -> bytes:
@@ -113,14 +109,12 @@ class _Server:
         self._pid, self._threads_and_children = os.getpid(), own.threads_and_children()
 
     def serve(self) -> None:
-        receive = partial(socket.recv_fds, self._connection, packets.REQUEST_BYTES, 1)
         is_fit = True
         while is_fit:
-            packet, descriptors, _, _ = receive()
+            packet, descriptors, _, _ = socket.recv_fds(self._connection, packets.REQUEST_BYTES, 1)
             if not packet:
                 return
-            request = packets.Request.unpacked(packet)
-            is_fit = self._answered(request, descriptors)
+            is_fit = self._answered(packets.Request.unpacked(packet), descriptors)
 
     def _answered(self, request: packets.Request, descriptors: Sequence[int]) -> bool:
         """Answer a request, in several parts if need be; false where this child must end."""

@@ -3,7 +3,6 @@
 import ctypes
 import os
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -66,7 +65,8 @@ def enter(jail: Jail, location: str | None) -> None:
     if Part.RIGHTS in jail.parts:
         _drop_capabilities()
     if Part.FILES in jail.parts:
-        restrict(_allowed(jail, own, location))
+        parser = [] if location is None else [(location, READ)]
+        restrict([*jail.readable, (f"/proc/{os.getpid()}", READ), (str(own), WRITE), *parser])
     if Part.CALLS in jail.parts:
         filter_calls(may_write=Part.FILES in jail.parts)
 
@@ -74,14 +74,6 @@ def enter(jail: Jail, location: str | None) -> None:
 def hide_memory() -> None:
     """Let no process of this user read this one's memory and environment, nor trace it."""
     prctl(_SET_DUMPABLE, 0)
-
-
-def _allowed(jail: Jail, own: Path, location: str | None) -> Iterator[tuple[str, int]]:
-    yield from jail.readable
-    yield f"/proc/{os.getpid()}", READ
-    yield str(own), WRITE
-    if location is not None:
-        yield location, READ
 
 
 def _mute() -> None:

@@ -106,13 +106,10 @@ def _argument(place: int, allowed: Sequence[int]) -> list[Instruction]:
 def _one_of(allowed: Sequence[int]) -> list[Instruction]:
     yes = (_RETURN, 0, 0, _ALLOWED)
     checks = [part for one in allowed for part in ((_EQUAL, 0, 1, one), yes)]
-    return [*checks, _refused(errno.EPERM)]
+    return [*checks, (_RETURN, 0, 0, _REFUSED_WITH | errno.EPERM)]
 
 
 def _without(place: int, bits: int) -> list[Instruction]:
     load = (_LOAD, 0, 0, _ARGUMENTS_AT + 8 * place)
-    return [load, (_ANY_BIT, 0, 1, bits), _refused(errno.EROFS), (_RETURN, 0, 0, _ALLOWED)]
-
-
-def _refused(number: int) -> Instruction:
-    return _RETURN, 0, 0, _REFUSED_WITH | number
+    refused = (_RETURN, 0, 0, _REFUSED_WITH | errno.EROFS)
+    return [load, (_ANY_BIT, 0, 1, bits), refused, (_RETURN, 0, 0, _ALLOWED)]

@@ -11,6 +11,7 @@ from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
 from fleetlane.parsers.sandbox.results import (
     DETAIL_CHARS_MAX,
+    NOTE_CODES,
     InvalidReplyError,
     Notes,
     Part,
@@ -32,10 +33,8 @@ def read_result(
     Raises ``InvalidReplyError`` where it does not hold together.
     """
     bounds = pairwise(accumulate(reply.column_sizes, initial=0))
-    verdicts, counts, parse_us, first_ms, last_ms, *records_and_details = (
-        columns[begin:end] for begin, end in bounds
-    )
-    key_ends, value_ends, topic_indexes, keys, values, details = records_and_details
+    parts = [columns[begin:end] for begin, end in bounds]
+    key_ends, value_ends, topic_indexes, keys, values, details = parts[len(NOTE_CODES) :]
     records = CanonicalRecords(
         topics=topics,
         topic_indexes=topic_indexes[: reply.events],
@@ -44,13 +43,8 @@ def read_result(
         value_ends=value_ends.cast("i")[: reply.events + 1],
         values=values[: reply.value_bytes],
     )
-    notes = Notes(
-        verdicts[: reply.messages],
-        counts.cast("I")[: reply.messages],
-        parse_us.cast("I")[: reply.messages],
-        first_ms.cast("q"),
-        last_ms.cast("q"),
-    )
+    noted = zip(parts, NOTE_CODES, strict=False)
+    notes = Notes._make(part.cast(code)[: reply.messages] for part, code in noted)
     check_records(records)
     _check_notes(notes, events=reply.events)
     return Part(notes, *_details(bytes(details[: reply.detail_bytes]))), records
