@@ -34,7 +34,7 @@ _CALIBRATION_S: Final = 90.0
 _DONE_SHARE: Final = 0.95
 _CALIBRATED_WITHIN_S_MAX: Final = 900.0
 _SETTLING: Final = SettlingLimits(deadline_s=600.0, quiet_s=120.0)
-_LAKE_SETTLING: Final = SettlingLimits(deadline_s=600.0, quiet_s=600.0, poll_interval_s=15.0)
+_LAKE_SETTLING: Final = SettlingLimits(deadline_s=1_200.0, quiet_s=600.0, poll_interval_s=15.0)
 _QUIET_S: Final = 75.0
 """Traffic at its rate and no fault: by this, later backlogs are judged."""
 _RAMP_S: Final = 30.0
