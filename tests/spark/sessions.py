@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from glue_jobs.engine.session import SESSION_SETTINGS
+from glue_jobs.engine.session import SESSION_SETTINGS, keep_classes
 from local.checkout import ROOT
 from local.servers.java import SHORT_LIVED
 from local.spark.jobs import QUICK_CHECKPOINTS, spark_jars
@@ -51,4 +51,5 @@ def _session(own: Mapping[str, str]) -> SparkSession:
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
+    keep_classes(session)
     return session
