@@ -13,5 +13,6 @@ def test_a_class_that_is_named_in_part_is_looked_up_once(spark: SparkSession, na
 
 def test_what_is_asked_of_each_exception_is_looked_up_once(spark: SparkSession) -> None:
     jvm = spark.sparkContext._jvm
+    assert jvm is not None
 
     assert jvm.py4j.reflection.TypeUtil is jvm.py4j.reflection.TypeUtil
