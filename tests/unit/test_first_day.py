@@ -4,6 +4,7 @@ Commands of ./fleetlane, links and files are checked with those of all documents
 """
 
 import re
+import subprocess
 from collections.abc import Mapping
 from typing import Final
 
@@ -117,3 +118,17 @@ def test_what_the_page_has_somebody_set_is_in_none_of_the_templates_that_tests_l
     assert settings == before
     named = set(re.findall(r"`(\w+)`", PAGE)) & settings.keys()
     assert named - only_mentioned == AS_PUBLISHED.keys()
+
+
+def test_prod_is_not_destroyed_by_make() -> None:
+    done = subprocess.run(
+        ["/usr/bin/env", "make", "--dry-run", "destroy", "STAGE=prod"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "prod is not destroyed by make" in done.stderr
+    assert "destroy --all" not in done.stdout
