@@ -14,7 +14,7 @@ from botocore import xform_name
 
 from fleetlane.events.canary import VERIFIER_ID
 from fleetlane.events.flows.files import flows_in
-from fleetlane.events.stage_resources import parameter_name
+from fleetlane.events.stage_resources import canary_key_name, operator_host_name, parameter_name
 from infra import stages
 from infra.stages import settings_of
 from local.checkout import FLOWS, ROOT
@@ -91,7 +91,8 @@ def test_names_in_commands_are_those_that_a_deploy_makes() -> None:
     watching = (ROOT / "infra" / "stacks" / "watching.py").read_text()
     engine = (ROOT / "infra" / "constructs" / "jobs" / "glue_engine.py").read_text()
 
-    assert parameter_name("$STAGE") in PAGE
+    for name_of in (parameter_name, operator_host_name, canary_key_name):
+        assert name_of("$STAGE") in PAGE
     assert "fleetlane-$STAGE-canary-is-missing" in PAGE
     assert 'alarm_name=f"fleetlane-{self.stage.name}-{rule.name}"' in watching
     assert "stack_name" in engine
