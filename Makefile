@@ -75,7 +75,8 @@ drift: artifacts ## fail where somebody changed by hand what the stacks of STAGE
 roll-back: artifacts ## deploy functions and jobs of the stage STAGE alone, as this checkout has them
 	$(cdk) deploy --exclusively fleetlane-$(stage)-ingest fleetlane-$(stage)-processing --require-approval never
 
-destroy: artifacts ## delete the stage STAGE, but what it must keep; asks first
+destroy: artifacts ## delete the stage STAGE, but never prod; asks first
+	$(if $(filter prod,$(stage)),$(error prod is not destroyed by make: see `make destroy` in docs/operations.md))
 	$(cdk) destroy --all
 
 .PHONY: bench-parser

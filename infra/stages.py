@@ -62,7 +62,7 @@ class Stage:
     The lake writes what came every ``lake_trigger_ms``, or once a batch is full; before prod
     sooner. The rate limits are of one device's messages and bytes a minute, as one
     running function counts them. ``lake_database`` is the stage's own in Glue's catalog,
-    ``pipeline_repository`` the ``owner/name`` on GitHub whose workflows may deploy it. With
+    ``pipeline_repository`` the one whose workflows may deploy it, as GitHub's tokens name it. With
     ``has_operator_host`` a machine inside the network runs the commands that need Kafka.
     """
 

@@ -5,7 +5,8 @@ from typing import Final
 from aws_cdk import App
 
 from infra.app import add_stage
-from infra.stages import Api, DeviceDomain, settings_of, stage_from
+from infra.stages import Api, DeviceDomain, stage_from
+from tests.infra.stage_table import published_settings_of
 
 DOMAIN: Final = DeviceDomain(
     name="devices.example.com",
@@ -24,7 +25,7 @@ OPTIONS = {
 
 def main() -> None:
     app = App()
-    add_stage(app, stage_from("options", settings_of("dev") | OPTIONS))
+    add_stage(app, stage_from("options", published_settings_of("dev") | OPTIONS))
     app.synth()
 
 

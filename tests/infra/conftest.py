@@ -60,8 +60,7 @@ def _lint_said(stage: Future[Synthesized]) -> str:
 
 def _synthesized(name: str, artifacts_folder: Path, out: Path) -> Synthesized:
     context = {"stage": name, "artifacts": str(artifacts_folder), "kafka": LOCAL_KAFKA}
-    module = "tests.infra.app_with_options" if name == "options" else "infra.app"
-    ended = run_app(context, out, module=module, lists_imports=True)
+    ended = run_app(context, out, lists_imports=True)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     return synthesized(out, import_times=ended.stderr)
 

@@ -121,8 +121,7 @@ def main() -> None:
         stages = {}
         for name in (*STAGES, "options"):
             out = Path(scratch, name)
-            module = "tests.infra.app_with_options" if name == "options" else "infra.app"
-            ended = run_app({"stage": name, "artifacts": str(artifacts)}, out, module=module)
+            ended = run_app({"stage": name, "artifacts": str(artifacts)}, out)
             assert ended.returncode == 0, ended.stdout + ended.stderr
             stages[name] = synthesized(out)
         DOCUMENT.write_text(rendered(stages))

@@ -68,9 +68,13 @@ class Synthesized:
 
 
 def run_app(
-    context: Mapping[str, str], out: Path, *, module: str = "infra.app", lists_imports: bool = False
+    context: Mapping[str, str], out: Path, *, lists_imports: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """Run the app without credentials, with the context of ``cdk.json`` and this one."""
+    """Run the app without credentials, with the context of ``cdk.json`` and this one.
+
+    The stage ``options`` has all on that is off by default; others are of the published table.
+    """
+    app = "app_with_options" if context.get("stage") == "options" else "app_as_published"
     given = json.loads((ROOT / "cdk.json").read_text())["context"]
     given |= {"alarm_email": "on-call@example.com"} | dict(context)
     tools = Path(sys.executable).parent  # node is there
@@ -84,7 +88,7 @@ def run_app(
     } | ({"PYTHONPROFILEIMPORTTIME": "1"} if lists_imports else {})
     settings = [f"{name}={value}" for name, value in variables.items()]
     return subprocess.run(
-        ["/usr/bin/env", *settings, sys.executable, "-m", module],
+        ["/usr/bin/env", *settings, sys.executable, "-m", f"tests.infra.{app}"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import time
 from pathlib import Path
@@ -140,6 +141,32 @@ def test_the_doctor_comes_before_anything_is_set_up(tmp_path: Path) -> None:
 
     states = {one["name"]: one["state"] for one in json.loads(done.stdout)}
     assert (done.returncode, states["java"]) == (1, "missing")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answers"),
+    [
+        (["doctor"], "set-up: doctor\n"),
+        (["doctor", "--json"], "set-up: doctor --json\n"),
+        (["doctor", "--stage", "dev"], "command: doctor --stage dev\n"),
+        (["doctor", "--stage=dev", "--json"], "command: doctor --stage=dev --json\n"),
+        (["doctor", "--help"], "command: doctor --help\n"),
+    ],
+)
+def test_whoever_asks_of_an_account_is_answered_by_the_command(
+    tmp_path: Path, arguments: list[str], answers: str
+) -> None:
+    shutil.copy(ROOT / "fleetlane", tmp_path)
+    for path, name in (("local/setup/run", "set-up"), (".venv/bin/fleetlane", "command")):
+        (tmp_path / path).parent.mkdir(parents=True)
+        (tmp_path / path).write_text(f'#!/bin/sh\necho "{name}: $*"\n')
+        (tmp_path / path).chmod(0o755)
+
+    done = subprocess.run(
+        [tmp_path / "fleetlane", *arguments], capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout == answers
 
 
 def _steps(checkout: Checkout) -> list[Step]:

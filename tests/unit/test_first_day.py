@@ -4,6 +4,7 @@ Commands of ./fleetlane, links and files are checked with those of all documents
 """
 
 import re
+import subprocess
 from collections.abc import Mapping
 from typing import Final
 
@@ -13,9 +14,11 @@ from botocore import xform_name
 
 from fleetlane.events.canary import VERIFIER_ID
 from fleetlane.events.flows.files import flows_in
-from fleetlane.events.stage_resources import parameter_name
+from fleetlane.events.stage_resources import canary_key_name, operator_host_name, parameter_name
+from infra import stages
 from infra.stages import settings_of
 from local.checkout import FLOWS, ROOT
+from tests.infra.stage_table import AS_PUBLISHED, published_settings_of
 
 PAGE: Final = (ROOT / "docs" / "first-day.md").read_text()
 OF_THE_CLI: Final = {"query", "output", "region"}
@@ -88,7 +91,8 @@ def test_names_in_commands_are_those_that_a_deploy_makes() -> None:
     watching = (ROOT / "infra" / "stacks" / "watching.py").read_text()
     engine = (ROOT / "infra" / "constructs" / "jobs" / "glue_engine.py").read_text()
 
-    assert parameter_name("$STAGE") in PAGE
+    for name_of in (parameter_name, operator_host_name, canary_key_name):
+        assert name_of("$STAGE") in PAGE
     assert "fleetlane-$STAGE-canary-is-missing" in PAGE
     assert 'alarm_name=f"fleetlane-{self.stage.name}-{rule.name}"' in watching
     assert "stack_name" in engine
@@ -96,7 +100,36 @@ def test_names_in_commands_are_those_that_a_deploy_makes() -> None:
 
 
 def test_every_setting_that_the_page_names_is_one() -> None:
-    named = {"alarm_email", "engine", "pipeline_repository"}
+    named = {"engine", *AS_PUBLISHED}
 
     assert named <= set(settings_of("dev"))
     assert all(f"`{one}`" in PAGE for one in named)
+
+
+def test_what_the_page_has_somebody_set_is_in_none_of_the_templates_that_tests_look_at(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    only_mentioned = {"engine", "nat_gateways", "region", "standard_workers"}
+    before = published_settings_of("dev")
+    filled_in = dict.fromkeys(AS_PUBLISHED, ("filled in",) * len(stages.STAGE_NAMES))
+    monkeypatch.setattr(stages, "_SIDE_BY_SIDE", {**stages._SIDE_BY_SIDE, **filled_in})
+
+    settings = published_settings_of("dev")
+
+    assert settings == before
+    named = set(re.findall(r"`(\w+)`", PAGE)) & settings.keys()
+    assert named - only_mentioned == AS_PUBLISHED.keys()
+
+
+def test_prod_is_not_destroyed_by_make() -> None:
+    done = subprocess.run(
+        ["/usr/bin/env", "make", "--dry-run", "destroy", "STAGE=prod"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 2
+    assert "prod is not destroyed by make" in done.stderr
+    assert "destroy --all" not in done.stdout

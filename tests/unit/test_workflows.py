@@ -23,9 +23,9 @@ KEYS: Final = {
         *("name", "if", "needs", "runs-on", "timeout-minutes", "permissions", "strategy"),
         *("environment", "concurrency", "steps", "uses", "with"),
     },
-    "step": {"name", "run", "uses", "with", "env", "shell"},
+    "step": {"name", "id", "run", "uses", "with", "env", "shell"},
 }
-CONTEXTS: Final = {"vars", "inputs", "matrix", "github", "needs"}
+CONTEXTS: Final = {"vars", "inputs", "matrix", "github", "needs", "steps"}
 _PINNED: Final = re.compile(r"^\s*- uses: [\w-]+/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$")
 _MAKE: Final = re.compile(r'^make ("\$TARGET"|[a-z -]+?)( STAGE="\$STAGE")?(?: 2>&1 \| tee .*)?$')
 _TARGET: Final = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
@@ -148,6 +148,21 @@ def test_stages_are_deployed_one_after_the_other_each_verified_before_the_next()
         assert deploy[stage]["with"] == {"stage": stage, "target": "deploy"}
         before = [*before, stage]
     assert change[-2:] == ['make "$TARGET" STAGE="$STAGE"', 'make verify STAGE="$STAGE"']
+
+
+def test_drift_is_asked_by_the_role_for_look_ups_which_the_reader_may_assume() -> None:
+    steps_of_drift = read("drift.yml")["jobs"]["drift"]["steps"]
+    pipeline = (ROOT / "infra" / "stacks" / "pipeline.py").read_text()
+
+    reader, looks_up = [one for one in steps_of_drift if "configure-aws" in str(one.get("uses"))]
+
+    account, region = "${{ steps.reads.outputs.aws-account-id }}", "${{ vars.AWS_REGION }}"
+    bootstrapped = f"role/cdk-hnb659fds-lookup-role-{account}-{region}"
+    assert reader["id"] == "reads"
+    assert looks_up["with"]["role-to-assume"] == f"arn:aws:iam::{account}:{bootstrapped}"
+    assert looks_up["with"]["role-chaining"] is True
+    assert looks_up["with"]["role-skip-session-tagging"] is True
+    assert '-read", ("lookup",))' in pipeline
 
 
 def test_every_stage_can_be_rolled_back() -> None:
