@@ -1,7 +1,7 @@
 """The whole platform on one machine: broker, S3 and DynamoDB, gateway with the handlers, jobs."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,6 +85,7 @@ class Platform:
     aws: LocalAws
     gateway: LocalGateway
     jobs: LocalJobs
+    lake_jobs: LocalJobs
     canary: LocalCanary | None
     endpoints: Endpoints
     flows: FlowSet
@@ -138,9 +139,10 @@ class Platform:
             dynamodb=self.aws.endpoint_url,
             region=REGION,
         )
-        self.jobs = LocalJobs(self._job_settings())
+        settings = self._job_settings()
+        self.jobs, self.lake_jobs = LocalJobs(settings), LocalJobs(settings, is_lake=True)
         before_jobs()
-        self._start_together(self.gateway, *([self.jobs] if self.settings.has_jobs else []))
+        self._start_together(self.gateway, *self.applications)
         if self.settings.canary_interval_ms is not None:
             self.canary = LocalCanary(
                 self.gateway.url, self.registry, interval_ms=self.settings.canary_interval_ms
@@ -167,6 +169,12 @@ class Platform:
     def stopped_canary(self) -> tuple[Receipt, ...]:
         """Stop the canary, so that nothing of it lands later, and give what it was answered."""
         return () if self.canary is None else self.canary.stop()
+
+    @property
+    def applications(self) -> Sequence[LocalJobs]:
+        """Those of Spark that run here."""
+        lake_jobs = [self.lake_jobs] if self.settings.has_lake else []
+        return [self.jobs, *lake_jobs] if self.settings.has_jobs else []
 
     @property
     def lake(self) -> LocalLake:
@@ -207,9 +215,7 @@ class Platform:
             accepted_log=self.gateway.log_path,
             environment={**self.aws.client_environment, **self.settings.jobs_environment},
             fast_trigger=self.settings.fast_trigger,
-            jobs=jobs_of(
-                has_lake=self.settings.has_lake, slow_parse_ms_max=self.settings.slow_parse_ms_max
-            ),
+            jobs=jobs_of(slow_parse_ms_max=self.settings.slow_parse_ms_max),
         )
 
 

@@ -22,7 +22,7 @@ from local.flow_activation import deploy_example
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import CLOUD, LocalAws
 from local.servers.processes import ServerProcess
-from local.spark.jobs import DeployedCode, JobSettings, LocalJobs, LocalLake, jobs_of
+from local.spark.jobs import DeployedCode, JobSettings, LocalJobs, LocalLake
 from operations.endpoints import LOCAL_STAGE, localstack_at
 from operations.flows.publisher import ActivationCall, FlowPublisher
 from operations.platform import deployed_resources
@@ -114,7 +114,9 @@ class LocalCloud:
         self.publisher.publish(flows.values())
         on_step("Spark jobs, by the code that was uploaded")
         code = fetched_job_code(outputs, self.s3, self._folder / "jobs" / "code")
-        self._start_part(LocalJobs(self._job_settings(), code))
+        settings = self._job_settings()
+        for is_lake in (False, True) if self._has_lake else (False,):
+            self._start_part(LocalJobs(settings, code, is_lake=is_lake))
 
     def deploy(self) -> str:
         """Deploy the checkout as it is now, artifacts as they were built; once more is fine.
@@ -172,5 +174,4 @@ class LocalCloud:
             resources=self.resources,
             lake=self.lake,
             environment=self._aws.client_environment,
-            jobs=jobs_of(has_lake=self._has_lake),
         )

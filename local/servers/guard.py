@@ -1,6 +1,6 @@
 """Runs one server, and ends it and all that it started when the process that asked for it ends.
 
-Started by ``processes.py`` as ``python -I -S guard.py GRACE_SECONDS COMMAND [ARGUMENT...]``:
+``processes.py`` starts ``python -I -S guard.py GRACE_SECONDS NICENESS COMMAND [ARGUMENT...]``:
 
 - standard input is the lifeline: a pipe that its other end never writes to. End of file, by closing
   it or by dying in any way, asks for the end of the server: SIGTERM to its process group, SIGKILL
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 COMMAND_NOT_RUN = 127
 _LIFELINE, _ANSWER, _LOG = 0, 1, 2
@@ -37,7 +38,8 @@ def kill_group(group_id: int) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    grace_s, command = float(arguments[0]), arguments[1:]
+    grace_s, niceness, command = float(arguments[0]), int(arguments[1]), arguments[2:]
+    os.nice(niceness)
     try:
         server = subprocess.Popen(  # noqa: S603 - the caller's own command, never a shell
             command, stdin=subprocess.DEVNULL, stdout=_LOG, stderr=_LOG, start_new_session=True
@@ -45,6 +47,8 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         os.write(_LOG, f"{command[0]} could not be started: {error}\n".encode())
         return COMMAND_NOT_RUN
+    with contextlib.suppress(OSError):  # Linux may share CPUs by session first
+        Path(f"/proc/{server.pid}/autogroup").write_text(str(niceness))
     ended = threading.Event()
     threading.Thread(target=_end_at_eof, args=(server.pid, grace_s, ended), daemon=True).start()
     with contextlib.suppress(BrokenPipeError):

@@ -62,6 +62,9 @@ class ServerProcess:
     While it runs its log is locked, so no two servers can share a folder, whoever started them.
     """
 
+    niceness = 0
+    """Servers of a higher one have the CPU that others leave."""
+
     def __init__(
         self,
         name: str,
@@ -193,7 +196,7 @@ class ServerProcess:
 
     def _started_guard(self, log: BinaryIO) -> subprocess.Popen[bytes]:
         script = str(Path(guard.__file__).resolve())
-        command = [sys.executable, "-I", "-S", script, str(self._grace_s)]
+        command = [sys.executable, "-I", "-S", script, str(self._grace_s), str(self.niceness)]
         return subprocess.Popen(  # noqa: S603 - our own command, never a shell
             [*command, *self._command],
             stdin=subprocess.PIPE,

@@ -1,4 +1,4 @@
-"""All Spark jobs in one local application, started by the same spark-submit as on EMR."""
+"""A laptop's Spark jobs in two applications, started by the same spark-submit as on EMR."""
 
 import shutil
 import sys
@@ -44,9 +44,19 @@ LAKE_RECORDS_PER_BATCH_MAX: Final = 40_000
 """What the heap bears: at 200,000, batches of a backlog spent their time in collections of it."""
 
 
-def jobs_of(*, has_lake: bool = True, slow_parse_ms_max: int = SLOW_PARSE_MS_MAX) -> str:
-    """All jobs, as ``glue_jobs/host.py`` takes them; the slow lane allows a message so long."""
-    lanes = (
+LAKE_JOBS: Final = (
+    f"lake --tables {LakeTables.EVENTS}; lake --tables {LakeTables.FLEET};"
+    f" lake --tables {LakeTables.ARCHIVE} --lake_trigger_ms 15000;"
+    " standing_ledger --ledger_interval_s 15"
+)
+LAKE_NICENESS: Final = 10
+"""What the lake takes of a laptop's cores is what others leave: half of them before it had an
+application of its own, which it has in AWS as well."""
+
+
+def jobs_of(*, slow_parse_ms_max: int = SLOW_PARSE_MS_MAX) -> str:
+    """All others, as ``glue_jobs/host.py`` takes them; the slow lane allows a message so long."""
+    jobs = (
         f"parse_lane --lane {Lane.FAST}",
         f"parse_lane --lane {Lane.STANDARD} --trigger_ms 500",
         f"parse_lane --lane {Lane.BULK} --trigger_ms 1000",
@@ -55,13 +65,7 @@ def jobs_of(*, has_lake: bool = True, slow_parse_ms_max: int = SLOW_PARSE_MS_MAX
         "fleet_watch",
         "deduplicate --dedupe_trigger_ms 1000 --dedupe_state_partitions 1",
     )
-    lake = (
-        f"lake --tables {LakeTables.EVENTS}",
-        f"lake --tables {LakeTables.FLEET}",
-        f"lake --tables {LakeTables.ARCHIVE} --lake_trigger_ms 15000",
-        "standing_ledger --ledger_interval_s 15",
-    )
-    return "; ".join((*lanes, *lake) if has_lake else lanes)
+    return "; ".join(jobs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +117,21 @@ class DeployedCode:
 
 
 class LocalJobs(ServerProcess):
-    """The application with all jobs; started again, it goes on from its checkpoints.
+    """An application with jobs; started again, it goes on from its checkpoints.
 
     ``start`` does not wait: Kafka keeps what arrives before it reads. ``kill`` ends driver, JVM and
     workers together.
     """
 
-    def __init__(self, settings: JobSettings, code: DeployedCode | None = None) -> None:
-        """Run the checkout's own code, or only ``code``, as a deploy uploaded it."""
-        folder, environment = settings.folder, job_environment(settings)
+    def __init__(
+        self, settings: JobSettings, code: DeployedCode | None = None, *, is_lake: bool = False
+    ) -> None:
+        """Run the checkout's own code, or only ``code``, as a deploy uploaded it.
+
+        The lake's jobs, if ``is_lake``; else ``settings.jobs``.
+        """
+        folder = settings.folder / "lake" if is_lake else settings.folder
+        environment = job_environment(settings, folder)
         if code is None:
             submit = ["--conf", f"spark.python.daemon.module={WORKER_DAEMON}"]
             submit.append(str(ROOT / "glue_jobs" / "host.py"))
@@ -130,12 +140,13 @@ class LocalJobs(ServerProcess):
             submit = ["--py-files", str(code.archive), str(code.script)]
             environment |= {"PYTHONPATH": str(code.packages)}
         super().__init__(
-            "Spark jobs",
-            [*spark_submit(folder), *submit, *host_argv(settings)],
+            "Spark jobs of the lake" if is_lake else "Spark jobs",
+            [*spark_submit(folder), *submit, *host_argv(settings, is_lake=is_lake)],
             log_path=folder / "spark.log",
             env=environment,
             cwd=ROOT if code is None else folder,
         )
+        self.niceness = LAKE_NICENESS if is_lake else 0
 
     def _prepare(self) -> None:
         """Remove what a killed JVM left: hundreds of MiB where there was a backlog."""
@@ -180,8 +191,9 @@ def spark_home() -> Path:
     return Path(str(distribution("pyspark").locate_file("pyspark")))
 
 
-def host_argv(settings: JobSettings) -> list[str]:
-    host = HostArguments(application="fleetlane", jobs=settings.jobs)
+def host_argv(settings: JobSettings, *, is_lake: bool) -> list[str]:
+    name, jobs = ("fleetlane-lake", LAKE_JOBS) if is_lake else ("fleetlane", settings.jobs)
+    host = HostArguments(application=name, jobs=jobs)
     resources = settings.resources
     shared = {
         "kafka_bootstrap_servers": resources.kafka_bootstrap_servers,
@@ -213,15 +225,15 @@ def host_argv(settings: JobSettings) -> list[str]:
     return [*host.to_argv(), *chain.from_iterable(given)]
 
 
-def job_environment(settings: JobSettings) -> dict[str, str]:
-    """What the application sees: the checkout on its path; parsers are fetched into its folder."""
+def job_environment(settings: JobSettings, folder: Path) -> dict[str, str]:
+    """What an application sees: the checkout on its path; parsers are fetched into its folder."""
     return {
         **settings.environment,
-        "SPARK_HOME": str(_linked_spark_home(settings.folder)),
+        "SPARK_HOME": str(_linked_spark_home(folder)),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(ROOT),
-        "TMPDIR": str(settings.folder),
+        "TMPDIR": str(folder),
         "PYTHONUNBUFFERED": "1",
     }
 

@@ -11,7 +11,13 @@ from local.spark.jobs import WORKER_DAEMON
 from tests.unit.parsers.sandbox.conftest import children_of
 from tests.unit.parsers.sandbox.machine import descendants_of
 
-PARTS: Final = {"driver": "jobs", "broker": "broker", "gateway": "gateway", "local aws": "aws"}
+PARTS: Final = {
+    "driver": "jobs",
+    "lake's driver": "lake_jobs",
+    "broker": "broker",
+    "gateway": "gateway",
+    "local aws": "aws",
+}
 _DAEMON: Final = f"\0-m\0{WORKER_DAEMON}\0"
 _THERE_WITHIN_S_MAX: Final = 120.0
 

@@ -205,7 +205,7 @@ def submitted(
         script,
         [*spark_submit(folder), str(ROOT / "glue_jobs" / script), *argv],
         log_path=folder / "spark.log",
-        env=job_environment(settings),
+        env=job_environment(settings, settings.folder),
         cwd=folder,
     )
     process.start()

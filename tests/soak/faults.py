@@ -101,6 +101,8 @@ AT_ONCE: Final[Mapping[str, Befall]] = {
 LASTING: Final[Mapping[str, Befall]] = {
     "the Spark jobs are killed": _kills("driver"),
     "the Spark jobs are frozen": _freezes("driver"),
+    "the lake's jobs are killed": _kills("lake's driver"),
+    "the lake's jobs are frozen": _freezes("lake's driver"),
     "the functions are killed": _kills("gateway"),
     "the functions are frozen": _freezes("gateway"),
     "Kafka is killed": _kills("broker"),

@@ -24,7 +24,7 @@ _JVM: Final = "java"
 _DRIVER: Final = "host.py"
 _BROKER: Final = "Kafka broker"
 _SPARK: Final = "Spark JVM"
-_JVMS: Final = frozenset({_BROKER, _SPARK})
+_JVMS: Final = (_BROKER, _SPARK)
 
 
 class MemorySampler:
@@ -49,7 +49,7 @@ class MemorySampler:
     def _sample_on(self) -> None:
         while not self._over.wait(_EVERY_S):
             for role, pids in self._roles():
-                if role in _JVMS:
+                if role.startswith(_JVMS):
                     self._sample_jvms(role, pids)
                 else:
                     self._keep(role, pids, sum(map(_mib, pids)))
@@ -60,15 +60,16 @@ class MemorySampler:
         for role, part in parts.items():
             if part.is_alive() and part.pid is not None:
                 yield role, {part.pid, *descendants_of(part.pid)}
-        jobs = platform.jobs
-        if not jobs.is_alive() or jobs.pid is None:
-            return
-        of_jobs = {jobs.pid, *descendants_of(jobs.pid)}
-        jvms = {pid for pid in of_jobs if _command(pid).split("\0")[0].endswith(_JVM)}
-        drivers = {pid for pid in of_jobs - jvms if _DRIVER in _command(pid)}
-        yield _SPARK, jvms
-        yield "Spark driver in Python", drivers
-        yield "Python workers", of_jobs - jvms - drivers
+        for jobs, of in zip(platform.applications, ("", " of the lake"), strict=True):
+            if not jobs.is_alive() or jobs.pid is None:
+                continue
+            of_jobs = {jobs.pid, *descendants_of(jobs.pid)}
+            jvms = {pid for pid in of_jobs if _command(pid).split("\0")[0].endswith(_JVM)}
+            drivers = {pid for pid in of_jobs - jvms if _DRIVER in _command(pid)}
+            yield f"{_SPARK}{of}", jvms
+            yield f"Spark driver in Python{of}", drivers
+            if not of:
+                yield "Python workers", of_jobs - jvms - drivers
 
     def _sample_jvms(self, role: str, pids: Iterable[int]) -> None:
         for pid in pids:

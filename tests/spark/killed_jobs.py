@@ -61,7 +61,7 @@ def running_job(settings: JobSettings, *argv: str, task_slots: int = 2) -> Itera
             *argv,
         ],
         log_path=settings.folder / "spark.log",
-        env=job_environment(settings),
+        env=job_environment(settings, settings.folder),
         cwd=ROOT,
     )
     process.start()

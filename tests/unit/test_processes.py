@@ -142,6 +142,22 @@ def test_ctrl_c_in_the_terminal_does_not_reach_a_server(start: Start) -> None:
     assert os.getsid(0) not in sessions
 
 
+def test_a_server_of_a_higher_niceness_and_its_session_have_what_others_leave(
+    tmp_path: Path,
+) -> None:
+    server = ServerProcess("it", SLEEP, log_path=tmp_path / "it.log")
+    server.niceness = 7
+
+    server.start()
+
+    assert server.pid is not None
+    autogroup = Path(f"/proc/{server.pid}/autogroup")
+    of_session = autogroup.read_text().split()[-1] if autogroup.exists() else "7"
+    niceness = os.getpriority(os.PRIO_PROCESS, server.pid)
+    server.kill()
+    assert (niceness, of_session) == (7, "7")
+
+
 def test_a_server_may_be_started_again(start: Start) -> None:
     server = start(SLEEP)
     server.kill()

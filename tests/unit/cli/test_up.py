@@ -82,9 +82,8 @@ def test_the_commands_name_a_data_folder_that_is_not_the_usual_one() -> None:
     assert all(command.endswith("--data 'else where'") for command in commands)
 
 
-@pytest.mark.parametrize("has_lake", [True, False])
-def test_the_slow_lane_allows_what_was_asked_for_and_no_other_lane_does(*, has_lake: bool) -> None:
-    jobs = jobs_of(has_lake=has_lake, slow_parse_ms_max=60_000).split("; ")
+def test_the_slow_lane_allows_what_was_asked_for_and_no_other_lane_does() -> None:
+    jobs = jobs_of(slow_parse_ms_max=60_000).split("; ")
     lanes = [one for one in jobs if "parse_lane" in one]
 
     assert [one for one in lanes if "parse_ms_max" in one] == [
