@@ -53,9 +53,8 @@ def publish_new_flows(flows: FlowSet, publisher: FlowPublisher) -> FlowSet:
 
     Returns the flows that are in force.
     """
-    current = publisher.current()
     wanted = PublishedFlows.of(flows.values(), publisher.found_artifacts(flows.values()))
-    if current is not None and wanted.version in (current.version, *current.before):
-        return current.by_stream
+    if wanted.version in publisher.flows.history():
+        return publisher.current().by_stream
     publisher.publish(flows.values())
     return flows

@@ -88,11 +88,10 @@ class Verification:
 
     def _flows(self, _: Sequence[CanaryMessage]) -> str:
         current = self.platform.publisher.current()
-        flows = () if current is None else current.flows
-        missing = sorted(canary.STREAMS - {flow.stream for flow in flows})
-        if current is None or missing:
+        missing = sorted(canary.STREAMS - set(current.by_stream))
+        if missing:
             raise NotVerifiedError(f"no flow in force for {', '.join(missing)}: deploy, or publish")
-        return f"version {current.version}, {len(flows)} flows"
+        return f"version {current.version}, {len(current.flows)} flows"
 
     def _sent(self, messages: Sequence[CanaryMessage]) -> str:
         key, stores, now_ms = DeviceKey.generate(), self.platform.devices, self._now_ms()

@@ -153,13 +153,17 @@ class FlowStore(FlowVersions):
         except msgspec.MsgspecError as problem:
             raise FlowsUnreadableError(CURRENT_FLOWS_KEY, str(problem)) from problem
 
+    def in_force(self) -> PublishedFlows | None:
+        """Read the version in force, if there ever was one and it can be read."""
+        try:
+            return self.current()
+        except (FlowsNotPublishedError, FlowsUnreadableError):
+            return None
+
     def history(self) -> tuple[str, ...]:
         """The version in force and those before it, newest first; empty where there is none."""
-        try:
-            current = self.current()
-        except (FlowsNotPublishedError, FlowsUnreadableError):
-            return ()
-        return (current.version, *current.before)
+        current = self.in_force()
+        return () if current is None else (current.version, *current.before)
 
 
 class OwnerFlows:

@@ -32,7 +32,7 @@ def activate_owners(
         FleetlaneError: All else that ``activate`` raises.
     """
     store, owned = FlowStore(s3, bucket), OwnerFlows(s3, bucket)
-    current = _in_force(store)
+    current = store.in_force()
     asked = {*owners, *owned.owners()} if current is None else set(owners)
     before = PublishedFlows.of(()) if current is None else current
     wanted = {owner: _wanted(owner, owned) for owner in sorted(asked)}
@@ -45,13 +45,6 @@ def activate_owners(
         current=current,
         owners=_owners(wanted, before, owned),
     )
-
-
-def _in_force(store: FlowStore) -> PublishedFlows | None:
-    try:
-        return store.current()
-    except (FlowsNotPublishedError, FlowsUnreadableError):
-        return None
 
 
 def _merged(wanted: Mapping[str, PublishedFlows], current: PublishedFlows) -> PublishedFlows:

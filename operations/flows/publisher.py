@@ -8,7 +8,7 @@ import orjson
 
 from clients.aws import AwsSettings, S3Client, asking, aws_client
 from clients.flows.parser_store import ParserStore
-from clients.flows.store import FlowsNotPublishedError, FlowStore, FlowsUnreadableError, OwnerFlows
+from clients.flows.store import FlowsNotPublishedError, FlowStore, OwnerFlows
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
 from fleetlane.events.flows.files import PublishedFlows, WantedVersion
@@ -120,17 +120,13 @@ class FlowPublisher:
         self.owned, self._activate = OwnerFlows(s3, bucket), activate
         self.in_force_within_s = flows_max_age_s + 1
 
-    def current(self) -> PublishedFlows | None:
-        """The flows in force, if there ever were any; raises ``FlowsUnavailableError``."""
-        try:
-            return self.flows.current()
-        except (FlowsNotPublishedError, FlowsUnreadableError):
-            return None
+    def current(self) -> PublishedFlows:
+        """The flows in force, or none at all; raises ``FlowsUnavailableError``."""
+        return self.flows.in_force() or PublishedFlows.of(())
 
     def check_stream(self, stream: str) -> None:
         """Raise ``NoSuchFlowError`` where no flow in force is for this stream."""
-        current = self.current()
-        streams = () if current is None else tuple(current.by_stream)
+        streams = tuple(self.current().by_stream)
         if stream not in streams:
             raise NoSuchFlowError(stream, streams)
 
@@ -155,9 +151,9 @@ class FlowPublisher:
 
         Raises ``StreamTakenError`` where a stream is another owner's; else as ``publish``.
         """
-        wanted, current = list(flows), self.current()
+        wanted = list(flows)
         owners = {flow.owner for flow in wanted}
-        taken = {flow.stream: flow.owner for flow in (() if current is None else current.flows)}
+        taken = {flow.stream: flow.owner for flow in self.current().flows}
         for flow in wanted:
             if taken.get(flow.stream, flow.owner) not in owners:
                 raise StreamTakenError(flow.stream, taken[flow.stream], flow.owner)
@@ -206,9 +202,7 @@ class FlowPublisher:
 
     def _put_into_force(self, wanted: PublishedFlows, *, is_rollback: bool = False) -> str:
         """Exactly these: an owner that has none among them has none from now on."""
-        current = self.current()
-        kept = () if current is None else current.flows
-        owners = {flow.owner for flow in (*wanted.flows, *kept)}
+        owners = {flow.owner for flow in (*wanted.flows, *self.current().flows)}
         parts = {owner: wanted.of_owner(owner) for owner in owners}
         return self._activated(parts, is_rollback=is_rollback)
 

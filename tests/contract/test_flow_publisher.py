@@ -70,7 +70,7 @@ def test_a_parser_that_nobody_deployed_is_named_with_the_commands(publisher: Flo
     with pytest.raises(NotDeployedError, match=r"parser deploy FILE\.zip --owner blue"):
         publisher.publish([flow("tank", "blue", "tank==1.0")])
 
-    assert publisher.current() is None
+    assert publisher.flows.in_force() is None
 
 
 @pytest.mark.parametrize("owner", [None, "red"])

@@ -82,7 +82,7 @@ def contract(
 def _flows(folder: Path | None, where: PlatformOptions) -> PublishedFlows:
     if folder is not None:
         return PublishedFlows.of(flows_of(folder).values())
-    return where.platform().publisher.current() or PublishedFlows.of(())
+    return where.platform().publisher.current()
 
 
 def _written(document: object) -> str:

@@ -119,8 +119,7 @@ def _in_force(
 def _checked(folder: Path, platform: Platform, *, only: bool, shows: bool) -> FlowSet:
     """The folder's flows, which have no problem; ``shows`` what publishing them would change."""
     publisher, flows = platform.publisher, flows_of(folder)
-    current = publisher.current()
-    before = {} if current is None else current.by_stream
+    before = publisher.current().by_stream
     with DeployedParsers(publisher) as parsers:
         with counted("checking flows and their parsers"):
             report = checked_flows(flows, folder, parsers.location, before=before.values())

@@ -28,8 +28,8 @@ def comparison_lines(
     Raises:
         FleetlaneError: The folder's flows are refused, or the platform does not answer.
     """
-    flows, current = project.flows, publisher.current()
-    before, messages = {} if current is None else current.by_stream, newest(flows)
+    flows, before = project.flows, publisher.current().by_stream
+    messages = newest(flows)
     with Sites(uv=uv_program()) as sites, DeployedParsers(publisher) as deployed:
         for stream, flow in flows.items():
             found = compared(
