@@ -1,7 +1,7 @@
 """What API Gateway checks and changes in a request first, and how it refuses one: RFC 9457."""
 
 import zlib
-from collections.abc import AsyncIterable, Iterable, Mapping
+from collections.abc import AsyncIterable, Iterable
 from http import HTTPStatus
 from typing import Final
 
@@ -10,13 +10,12 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from fleetlane.events.errors import ProblemTag
+from infra.constructs.api.problem_answers import PROBLEM_CONTENT_TYPE, RETRY_AFTER_S, problem_body
 from local.gateway.rest_api import REQUEST_BYTES_MAX
 
 HEADER_BYTES_MAX: Final = 10_240
 
 _GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
-_TYPE_PREFIX: Final = "urn:fleetlane:problem:"
-_RETRY_AFTER_S: Final = {ProblemTag.SLOW_DOWN: 2, ProblemTag.TRY_LATER: 5}
 
 
 class RefusedError(Exception):
@@ -29,9 +28,10 @@ class RefusedError(Exception):
 
 def refused(tag: ProblemTag, detail: str) -> RefusedError:
     """Refuse with one of our tags; those that are worth retrying say when."""
-    retry_after_s = _RETRY_AFTER_S.get(tag)
+    retry_after_s = RETRY_AFTER_S.get(tag)
     headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
-    return _refused(tag.status, detail, kind=_TYPE_PREFIX + tag, headers=headers)
+    body = problem_body(tag, detail)
+    return RefusedError(Response(body, tag.status, headers, PROBLEM_CONTENT_TYPE))
 
 
 def no_route(method: str, *, allowed: Iterable[str]) -> RefusedError:
@@ -45,13 +45,11 @@ def no_route(method: str, *, allowed: Iterable[str]) -> RefusedError:
     return refusal
 
 
-def _refused(
-    status: int, detail: str, *, kind: str = "about:blank", headers: Mapping[str, str] | None = None
-) -> RefusedError:
-    """Without a ``kind``, for what has no tag of ours: no device of ours does it."""
-    title = HTTPStatus(status).phrase
+def _refused(status: HTTPStatus, detail: str) -> RefusedError:
+    """For what has no tag of ours: no device of ours does it."""
+    kind, title = "about:blank", status.phrase
     body = orjson.dumps({"type": kind, "title": title, "status": status, "detail": detail})
-    return RefusedError(Response(body, status, headers, "application/problem+json"))
+    return RefusedError(Response(body, status, media_type=PROBLEM_CONTENT_TYPE))
 
 
 def check_headers(headers: Headers) -> None:
