@@ -58,34 +58,31 @@ class UploadForm:
     fields: dict[str, str]
 
 
-class UploadForms:
-    """Signs forms; nothing is sent. ``s3`` is a client of ``signing_client``."""
+def signed_form(
+    s3: S3Client, bucket: str, key: str, issued: IssuedUpload, *, expires_s: int
+) -> UploadForm:
+    """Sign a form that S3 takes for this key alone, and for a body of this size and digest.
 
-    def __init__(self, s3: S3Client, bucket: str, *, expires_s: int) -> None:
-        self._s3, self._bucket, self._expires_s = s3, bucket, expires_s
-
-    def signed(self, key: str, issued: IssuedUpload) -> UploadForm:
-        """Sign a form that S3 takes for this key alone, and for a body of this size and digest.
-
-        Every field is a condition of the policy: S3 refuses one that is changed, left out or added.
-        It computes the digest itself and keeps nothing of a body with another one.
-        """
-        fields = {
-            _ALGORITHM: "SHA256",
-            _CHECKSUM: issued.sha256_base64,
-            f"x-amz-meta-{UPLOAD_FIELD}": issued.to_metadata(),
-        }
-        form = self._s3.generate_presigned_post(
-            Bucket=self._bucket,
-            Key=key,
-            Fields=dict(fields),
-            Conditions=[
-                *({name: value} for name, value in fields.items()),
-                ["content-length-range", issued.body_bytes, issued.body_bytes],
-            ],
-            ExpiresIn=self._expires_s,
-        )
-        return UploadForm(url=form["url"], fields=form["fields"])
+    Nothing is sent; ``s3`` is a client of ``signing_client``. Every field is a condition of the
+    policy: S3 refuses one that is changed, left out or added. It computes the digest itself and
+    keeps nothing of a body with another one.
+    """
+    fields = {
+        _ALGORITHM: "SHA256",
+        _CHECKSUM: issued.sha256_base64,
+        f"x-amz-meta-{UPLOAD_FIELD}": issued.to_metadata(),
+    }
+    form = s3.generate_presigned_post(
+        Bucket=bucket,
+        Key=key,
+        Fields=dict(fields),
+        Conditions=[
+            *({name: value} for name, value in fields.items()),
+            ["content-length-range", issued.body_bytes, issued.body_bytes],
+        ],
+        ExpiresIn=expires_s,
+    )
+    return UploadForm(url=form["url"], fields=form["fields"])
 
 
 def signing_client(settings: AwsSettings) -> S3Client:

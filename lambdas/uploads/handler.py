@@ -5,7 +5,7 @@ import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from aws_lambda_powertools import Logger
@@ -16,7 +16,7 @@ from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
 from clients.kafka.producer import KafkaProducer
 from clients.s3.payload_bucket import PayloadTooLargeError
 from clients.s3.upload_bucket import UploadBucket
-from clients.s3.upload_form import UploadForms, signing_client
+from clients.s3.upload_form import signed_form, signing_client
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
@@ -145,7 +145,7 @@ def _not_landed(problem: FleetlaneError) -> None:
 @cache
 def _issuing() -> Issuing:
     ours = read_settings(IssuingSettings)
-    forms = UploadForms(signing_client(AwsSettings()), ours.payload_bucket, expires_s=EXPIRES_S)
+    s3 = signing_client(AwsSettings())
     return Issuing(
         rate_limiter=rate_limiter(
             ours.devices,
@@ -155,7 +155,7 @@ def _issuing() -> Issuing:
         ),
         devices=bound_devices(ours.devices.registry_table),
         flows=_flows(ours.devices.flows_bucket, ours.devices.flows_max_age_s),
-        sign=forms.signed,
+        sign=partial(signed_form, s3, ours.payload_bucket, expires_s=EXPIRES_S),
         upload_bytes_max=ours.upload_bytes_max,
     )
 

@@ -13,7 +13,7 @@ import pytest
 from clients.aws import AwsSettings, s3_client
 from clients.device_api import form_answer
 from clients.s3.upload_bucket import UploadBucket, upload_key
-from clients.s3.upload_form import IssuedUpload, UploadForm, UploadForms, signing_client
+from clients.s3.upload_form import IssuedUpload, UploadForm, signed_form, signing_client
 from local.servers.localstack import LocalAws
 from operations.endpoints import REGION
 
@@ -46,8 +46,8 @@ class Storage:
     settings: AwsSettings
 
     def form(self, *, expires_s: int = 900) -> UploadForm:
-        forms = UploadForms(signing_client(self.settings), BUCKET, expires_s=expires_s)
-        return forms.signed(KEY, ISSUED)
+        s3 = signing_client(self.settings)
+        return signed_form(s3, BUCKET, KEY, ISSUED, expires_s=expires_s)
 
     def keys(self) -> list[str]:
         listed = self.s3.list_objects_v2(Bucket=BUCKET)
@@ -123,8 +123,8 @@ def test_a_form_expires(storage: Storage) -> None:
 def test_in_aws_a_form_names_the_bucket_s_own_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    forms = UploadForms(signing_client(AwsSettings(region=REGION)), BUCKET, expires_s=1)
+    s3 = signing_client(AwsSettings(region=REGION))
 
-    form = forms.signed(KEY, ISSUED)
+    form = signed_form(s3, BUCKET, KEY, ISSUED, expires_s=1)
 
     assert form.url == f"https://{BUCKET}.s3.{REGION}.amazonaws.com/"
