@@ -57,9 +57,11 @@ class Wanted:
 
 
 def subject_from(spec: str, sites: Sites, wanted: Wanted, lane: Lane | None) -> Subject:
-    """Find a parser by what stands for OLD or NEW, with the flow's options for it."""
+    """Find a parser by what stands for OLD or NEW, with the flow's options for any version."""
     parser = _located(spec, sites, wanted)
-    rule = _rule(wanted, parser.use)
+    name, _ = split_use(parser.use)
+    rules = () if wanted.flow is None else wanted.flow.parsers
+    rule = next((one for one in rules if split_use(one.use)[0] == name), None)
     if wanted.flow is None or rule is None:
         return bare_subject(parser, lane)
     rule = ParserRule(use=parser.use, options=rule.options)
@@ -90,14 +92,6 @@ def _located(spec: str, sites: Sites, wanted: Wanted) -> InstalledParser:
         uses = ", ".join(one.use for one in offered)
         raise BadOptionsError(f"{spec} offers {uses}: say which with --parser")
     return fitting[0]
-
-
-def _rule(wanted: Wanted, use: str) -> ParserRule | None:
-    """The flow's rule for any version of a parser."""
-    if wanted.flow is None:
-        return None
-    name, _ = split_use(use)
-    return next((one for one in wanted.flow.parsers if split_use(one.use)[0] == name), None)
 
 
 def _of_file(path: Path, wanted: Wanted) -> Iterator[tuple[str, Trial]]:
