@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -46,12 +46,15 @@ def new(
     typer.echo(f"created {path}; docs/flows.md lists what else it may have")
 
 
-FolderArgument = Annotated[
-    Path,
-    typer.Argument(
-        metavar="FOLDER", file_okay=False, exists=True, help="The folder of flow files."
-    ),
-]
+def folder_argument(default: str) -> Any:
+    """The argument FOLDER; ``default`` says what it is where none is given."""
+    return typer.Argument(
+        metavar="FOLDER",
+        file_okay=False,
+        exists=True,
+        help="The folder of flow files.",
+        show_default=default,
+    )
 
 
 class BadFlowsError(FleetlaneError):
@@ -66,7 +69,7 @@ class BadFlowsError(FleetlaneError):
 
 
 def check(
-    folder: FolderArgument = Path("flows"),
+    folder: Annotated[Path, folder_argument("./flows")] = Path("flows"),
     *,
     artifact: Annotated[
         list[Path] | None,

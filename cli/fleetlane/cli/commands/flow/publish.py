@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from fleetlane.cli.commands.flow.files import flows_of, show
+from fleetlane.cli.commands.flow.files import flows_of, folder_argument, show
 from fleetlane.cli.commands.flow.preview import MESSAGES_MAX, preview_lines
 from fleetlane.cli.options.selection import BadOptionsError, DryRunOption
 from fleetlane.cli.options.stage import PlatformOptions
@@ -28,25 +28,13 @@ from operations.platform import Platform
 
 _DETAILED_MAX: Final = 10
 
-FolderArgument = Annotated[
-    Path | None,
-    typer.Argument(
-        metavar="FOLDER",
-        file_okay=False,
-        exists=True,
-        help="The folder of flow files.",
-        show_default="./flows",
-    ),
-]
-
-
 OwnerOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="Of this owner alone; without, of all owners.")
 ]
 
 
 def publish(
-    folder: FolderArgument = None,
+    folder: Annotated[Path | None, folder_argument("./flows")] = None,
     *,
     rollback: Annotated[
         bool,
