@@ -13,7 +13,7 @@ from clients.lake.view_sql import Engine, create_view
 from clients.s3.upkeep_requests import Upkeep, UpkeepRequest
 from fleetlane.cli.options.selection import DaysOption
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.fleet_tables import FormatOptions, JsonOption, write_csv
+from fleetlane.cli.output.fleet_tables import FormatOptions, write_csv
 from fleetlane.cli.output.tables import print_table
 from fleetlane.cli.output.times import TimeOptions
 from fleetlane.events.errors import FleetlaneError
@@ -42,9 +42,7 @@ def view(
     *,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many events.")] = 20,
     days: DaysOption = 7,
-    as_json: JsonOption = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="The events as CSV.")] = False,
-    times: TimeOptions,
+    formats: FormatOptions,
     sql: Annotated[
         Literal["athena", "duckdb"] | None,
         typer.Option(help="Print the SQL that creates the view, and exit."),
@@ -55,7 +53,6 @@ def view(
 
     A value that does not fit its column's type is left out; ``data`` in the table has it.
     """
-    formats = FormatOptions(as_json=as_json, as_csv=as_csv, utc=times.utc)
     platform = where.platform()
     described = _view(stream, platform.publisher.flows)
     if sql is not None:

@@ -23,14 +23,12 @@ _PUBLISHED_KEYS: Final = {"reported": "heard"}
 
 _LAST: Final = ("last_ms", "gateway_ms")
 
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document, with all answers.")]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FormatOptions(TimeOptions):
     """Raises ``BadOptionsError`` where both are wanted; a table for people where none is."""
 
-    as_json: JsonOption = False
+    as_json: Annotated[bool, typer.Option("--json", help="All answers, one JSON document.")] = False
     as_csv: Annotated[bool, typer.Option("--csv", help="The first answer's rows, as CSV.")] = False
 
     def __post_init__(self) -> None:
