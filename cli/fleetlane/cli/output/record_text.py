@@ -1,7 +1,6 @@
 """A Kafka record as text: for people, or as one line of JSON for scripts."""
 
 import json
-from collections.abc import Iterator
 from typing import Any, Final
 
 from fleetlane.cli.output.tables import escaped
@@ -20,8 +19,11 @@ def record_text(record: Record, times: TimeOptions = EXACT) -> str:
     Our own JSON is laid out over several lines; a device's bytes are shown as they came if they
     are text, else as hex, cut. No control character of a device's reaches the terminal.
     """
-    lines = [_head(record, times), *_header_lines(record), *_value_lines(record)]
-    return "\n".join(lines)
+    headers = [
+        f"  {escaped(name)}: {'null' if value is None else _shown(value)}"
+        for name, value in record.headers
+    ]
+    return "\n".join([_head(record, times), *headers, *_value_lines(record)])
 
 
 def record_line(record: Record) -> str:
@@ -54,11 +56,6 @@ def _head(record: Record, times: TimeOptions) -> str:
     when = times.exact(record.timestamp_ms) if record.timestamp_ms >= 0 else "no time"
     key = "no key" if record.key is None else f"key {_shown(record.key)}"
     return f"{record.topic}/{record.partition}/{record.offset}  {when}  {key}"
-
-
-def _header_lines(record: Record) -> Iterator[str]:
-    for name, value in record.headers:
-        yield f"  {escaped(name)}: {'null' if value is None else _shown(value)}"
 
 
 def _value_lines(record: Record) -> list[str]:

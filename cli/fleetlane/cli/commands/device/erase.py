@@ -21,7 +21,6 @@ from fleetlane.events.topics import (
 )
 from operations.devices.erasure import DeviceTraces, delete_bodies, traces_of
 from operations.devices.stores import DeviceStores
-from operations.messages.stores import MessageStores
 
 
 def erase(
@@ -47,7 +46,14 @@ def erase(
         typer.echo("nothing was erased: add --yes")
         return
     _erase_device(device_id, devices)
-    _erase_bodies(traces, messages)
+    with counted("objects deleted") as on_deleted:
+        delete_bodies(
+            traces,
+            landed=messages.landed_bodies,
+            parked=messages.parked_bodies,
+            on_deleted=on_deleted,
+        )
+    typer.echo("bodies in S3: deleted")
     ask_lake(platform, Upkeep.ERASE, wait_s=wait, device_id=device_id)
     _show_remaining(traces)
 
@@ -75,17 +81,6 @@ def _erase_device(device_id: str, devices: DeviceStores) -> None:
     devices.overrides.change(changed, now_ms=at_ms)
     devices.registry.remove(device_id)
     typer.echo("registry: removed; an override with its id refuses it for a day")
-
-
-def _erase_bodies(traces: DeviceTraces, messages: MessageStores) -> None:
-    with counted("objects deleted") as on_deleted:
-        delete_bodies(
-            traces,
-            landed=messages.landed_bodies,
-            parked=messages.parked_bodies,
-            on_deleted=on_deleted,
-        )
-    typer.echo("bodies in S3: deleted")
 
 
 def _show_remaining(traces: DeviceTraces) -> None:
