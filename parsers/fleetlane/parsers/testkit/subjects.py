@@ -1,46 +1,12 @@
-"""From a flow to what is tried: the rule for a device, its parser found, and the lane's limits."""
+"""From a flow to what is tried: a rule of it, its parser found, and the lane's limits."""
 
 from collections.abc import Iterator
 
-from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.registry import InstalledParser
 from fleetlane.parsers.testkit.sites import NoProjectError, Project, Sites
 from fleetlane.parsers.testkit.trials import Subject
-
-
-class NoRuleError(FleetlaneError):
-    """A flow has no parser for a device: the platform would park its messages as ``no_flow``."""
-
-    stream: str
-    device_type: str | None
-    firmware: str | None
-    sentence = (
-        "flow {stream!r} has no parser for device type {device_type!r} and firmware {firmware!r}"
-    )
-
-
-def subject_for(
-    flow: Flow,
-    sites: Sites,
-    project: Project | None,
-    *,
-    device_type: str | None = None,
-    firmware: str | None = None,
-    lane: Lane | None = None,
-) -> Subject:
-    """What the platform would do with a device's message.
-
-    Raises:
-        NoRuleError: The flow has no parser for such a device.
-        FleetlaneError: The parser cannot be found, or its project does not build.
-    """
-    rule = parser_rule_for(flow, device_type=device_type, firmware=firmware)
-    if rule is None:
-        raise NoRuleError(flow.stream, device_type, firmware)
-    return subject_of(flow, rule, sites.parser(rule.use, project), lane)
 
 
 def subject_of(

@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from fleetlane.cli.options.selection import BadOptionsError
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.flows.files import flow_at
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.testkit.sites import (
@@ -15,7 +17,7 @@ from fleetlane.parsers.testkit.sites import (
     project_around,
     project_at,
 )
-from fleetlane.parsers.testkit.subjects import bare_subject, subject_for
+from fleetlane.parsers.testkit.subjects import bare_subject, subject_of
 from fleetlane.parsers.testkit.trials import Subject
 
 ParserOption = Annotated[
@@ -48,6 +50,17 @@ FirmwareOption = Annotated[
 ]
 
 
+class NoRuleError(FleetlaneError):
+    """A flow has no parser for a device: the platform would park its messages as ``no_flow``."""
+
+    stream: str
+    device_type: str | None
+    firmware: str | None
+    sentence = (
+        "flow {stream!r} has no parser for device type {device_type!r} and firmware {firmware!r}"
+    )
+
+
 def chosen_subject(
     sites: Sites,
     *,
@@ -59,22 +72,19 @@ def chosen_subject(
 ) -> Subject:
     """Find what the options say. A project around the flow file, or here, comes first.
 
-    Raises ``BadOptionsError`` where they say nothing, or too much; else what refuses the flow, or
-    the parser.
+    Raises ``BadOptionsError`` where they say nothing, or too much, ``NoRuleError`` where the flow
+    has no parser for such a device; else what refuses the flow, or the parser.
     """
     if parser is not None:
         if flow is not None:
             raise BadOptionsError("--parser and --flow each say which parser: give one of them")
         return bare_subject(sites.parser(parser, project_around(Path())), lane)
     path = _only_flow_here() if flow is None else flow
-    return subject_for(
-        flow_at(path),
-        sites,
-        project_around(path.parent),
-        device_type=device_type,
-        firmware=firmware,
-        lane=lane,
-    )
+    found = flow_at(path)
+    rule = parser_rule_for(found, device_type=device_type, firmware=firmware)
+    if rule is None:
+        raise NoRuleError(found.stream, device_type, firmware)
+    return subject_of(found, rule, sites.parser(rule.use, project_around(path.parent)), lane)
 
 
 def project_in(folder: Path) -> Project:
