@@ -127,7 +127,19 @@ def first_wrong(
     Tries the same bytes each time: any at all and, of samples, their beginnings with any bytes
     behind. So a parser of messages that begin in one certain way is reached, too.
     """
-    search = _Search(is_wrong)
+    known, give_up_s = dict[bytes, bool](), math.inf
+
+    def is_found_wrong(body: bytes) -> bool:
+        """Once time is up, whatever was not tried before passes: what is known stays as it is."""
+        nonlocal give_up_s
+        if body not in known:
+            if time.monotonic() > give_up_s:
+                return False
+            known[body] = is_wrong(body)
+            if known[body]:
+                give_up_s = min(give_up_s, time.monotonic() + _SHRINK_S_MAX)
+        return known[body]
+
     same_each_time = settings(
         max_examples=examples,
         deadline=None,
@@ -137,26 +149,9 @@ def first_wrong(
         suppress_health_check=list(HealthCheck),
     )
     with suppress(NoSuchExample):
-        find(_bodies(around), search.is_wrong, settings=same_each_time)
-    wrong = (body for body, is_known_wrong in search.known.items() if is_known_wrong)
+        find(_bodies(around), is_found_wrong, settings=same_each_time)
+    wrong = (body for body, is_known_wrong in known.items() if is_known_wrong)
     return min(wrong, key=lambda one: (len(one), one), default=None)
-
-
-class _Search:
-    """Once time is up, whatever was not tried before passes: what is known stays as it is."""
-
-    def __init__(self, is_wrong: Callable[[bytes], bool]) -> None:
-        self._is_wrong, self.known = is_wrong, dict[bytes, bool]()
-        self._give_up_s = math.inf
-
-    def is_wrong(self, body: bytes) -> bool:
-        if body not in self.known:
-            if time.monotonic() > self._give_up_s:
-                return False
-            self.known[body] = self._is_wrong(body)
-            if self.known[body]:
-                self._give_up_s = min(self._give_up_s, time.monotonic() + _SHRINK_S_MAX)
-        return self.known[body]
 
 
 def _bodies(around: tuple[bytes, ...]) -> st.SearchStrategy[bytes]:
