@@ -18,6 +18,14 @@ INTEGER_MAX = 2**64 - 1
 _INTEGER_DIGITS_MAX = 20
 _SMALLEST_DOUBTFUL_FLOAT = 2.0**63
 _WHITESPACE = b" \t\r\n"
+_KINDS: Final[Mapping[type, str]] = {
+    NoneType: "null",
+    bool: "a boolean",
+    int: "a number",
+    float: "a number",
+    str: "a string",
+    list: "an array",
+}
 
 
 def json_value(text: bytes) -> object:
@@ -46,19 +54,7 @@ def json_value(text: bytes) -> object:
 
 def kind_of(value: object) -> str:
     """Name the JSON type of ``value`` as a sentence needs it: "an object", "null"."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case int() | float():
-            return "a number"
-        case str():
-            return "a string"
-        case list():
-            return "an array"
-        case _:
-            return "an object"
+    return _KINDS.get(type(value), "an object")
 
 
 def _why_not_json(text: bytes, error: orjson.JSONDecodeError) -> str:
