@@ -54,13 +54,7 @@ def _parser_problems(flows: FlowSet, locate: Locate) -> Iterator[tuple[str, str]
         for flow in flows.values():
             for rule in flow.parsers:
                 try:
-                    program = Subject(
-                        flow=flow,
-                        rule=rule,
-                        lane=flow.lane,
-                        identifier=rule.use,
-                        location=locate(flow.owner, rule.use),
-                    ).program
+                    program = Subject.located(flow, rule, locate(flow.owner, rule.use)).program
                 except FleetlaneError as problem:
                     yield flow.stream, str(problem)
                     continue

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import msgspec
 import orjson
@@ -25,6 +25,11 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     lane: Lane
     identifier: str
     location: str | None = None
+
+    @classmethod
+    def located(cls, flow: Flow, rule: ParserRule, location: str | None) -> Self:
+        """A rule in its flow's lane, its parser known by what the flow writes."""
+        return cls(flow=flow, rule=rule, lane=flow.lane, identifier=rule.use, location=location)
 
     @property
     def limit_ms(self) -> int:

@@ -124,14 +124,8 @@ def _outcomes(
     until_s = time.monotonic() + _COMPARED_S_MAX
     for rule in flow.parsers:
         places = [place for place, one in enumerate(rules) if one is rule]
-        subject = Subject(
-            flow=flow,
-            rule=rule,
-            lane=flow.lane,
-            identifier=rule.use,
-            location=locate(flow.owner, rule.use) if places else None,
-        )
-        with ParserProcess(subject) as process:
+        location = locate(flow.owner, rule.use) if places else None
+        with ParserProcess(Subject.located(flow, rule, location)) as process:
             for some in batched(places, _TRIALS_AT_ONCE, strict=False):
                 if time.monotonic() < until_s:
                     outcomes = process.outcomes([messages[place].trial for place in some])
