@@ -11,7 +11,7 @@ from fleetlane.events.times import millis_of
 
 _RUNS_MAX: Final = 50
 _GLUE_ALIVE: Final = frozenset({"STARTING", "RUNNING", "STOPPING", "WAITING"})
-_GLUE_ENDED_WELL: Final = frozenset({"STOPPED", "SUCCEEDED"})
+_GLUE_ENDED_WELL: Final = frozenset({"EXPIRED", "STOPPED", "SUCCEEDED"})
 EMR_ALIVE: Final = frozenset(
     {"SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED", "CANCELLING"}
 )

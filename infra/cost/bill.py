@@ -70,6 +70,7 @@ def _fixed_usd(at: Scenario) -> Mapping[str, float]:
         + at.usd("dashboard_month")
     )
     streams = at.measure("stream_lane_metrics")
+    kafka_metrics = stage.broker_count * at.measure("kafka_metrics_per_broker")
     provisioned_gib = stage.broker_count * stage.broker_storage_gib
     traces = TRACED_PER_S * HOURS_A_MONTH * 3600
     return {
@@ -77,17 +78,11 @@ def _fixed_usd(at: Scenario) -> Mapping[str, float]:
         "X-Ray": at.usd("trace", traces) * stage.has_tracing,
         "MSK: disks": at.usd("broker_storage_gb_month", provisioned_gib),
         "VPC endpoints": at.usd("endpoint_hour", endpoint_hours),
-        "MSK: metrics by topic": at.usd("metric_month", _kafka_metrics(at)),
+        "MSK: metrics by broker": at.usd("metric_month", kafka_metrics),
         "CloudWatch: metrics, alarms, dashboard": watching_usd,
         "CloudWatch: accepted messages by stream": at.usd("metric_month", streams),
         "KMS keys": at.usd("kms_key_month", at.measure("kms_keys")),
     }
-
-
-def _kafka_metrics(at: Scenario) -> float:
-    """What MSK writes to CloudWatch beyond its free metrics."""
-    of_topics = at.measure("topics") * at.measure("kafka_metrics_per_topic")
-    return at.stage.broker_count * (at.measure("kafka_metrics_per_broker") + of_topics)
 
 
 def with_http(at: Scenario) -> Scenario:

@@ -107,7 +107,10 @@ class Operators(PlatformStack):
             rights.suppress(self._role, f"IAM5[Action::{action}]", reason)
         data, archive, python = ec2.UserData.for_linux(), f"{_HOME}.zip", f"{_HOME}/{PYTHON}"
         data.add_s3_download_command(
-            bucket=code.bucket, bucket_key=code.s3_object_key, local_file=archive
+            bucket=code.bucket,
+            bucket_key=code.s3_object_key,
+            local_file=archive,
+            region=self.region,
         )
         data.add_commands(
             f"python3 -m zipfile -e {archive} {_HOME}",

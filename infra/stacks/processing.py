@@ -43,7 +43,9 @@ class Processing(PlatformStack):
             role = ApplicationRole(
                 self, application=application, principal=principal, context=shared
             )
-            self.kept_running.append(self.engine.run(application, role))
+            kept = self.engine.run(application, role)
+            kept.node.add_dependency(role)  # its rights and logs outlive it
+            self.kept_running.append(kept)
         self.engine.node.add_dependency(code.uploaded)
         self.restarts = JobRestarts(self, "Restarts", context=context)
         self.restarts.restart(self.kept_running[::-1])  # what must be fast comes last

@@ -77,14 +77,14 @@ class Streaming(PlatformStack):
                 "arn": configuration.attr_arn,
                 "revision": configuration.attr_latest_revision_revision,
             },
-            enhanced_monitoring="PER_TOPIC_PER_BROKER",
+            enhanced_monitoring="PER_BROKER",
             logging_info={"brokerLogs": {"cloudWatchLogs": {"enabled": True, "logGroup": logs}}},
         )
         cluster.apply_removal_policy(self.removal)
         return cluster
 
     def _bootstrap_servers(self) -> str:
-        """CloudFormation does not give the brokers' addresses, so each deploy asks MSK for them."""
+        """CloudFormation does not give the brokers' addresses: who makes them asks MSK."""
         scope, with_iam = Construct(self, "BootstrapServers"), "BootstrapBrokerStringSaslIam"
         call = custom.AwsSdkCall(
             service="Kafka",

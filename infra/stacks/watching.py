@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from aws_cdk import Aws, RemovalPolicy
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
@@ -65,10 +66,22 @@ class Watching(PlatformStack):
         return alarm
 
     def _topic(self) -> sns.Topic:
-        """CloudWatch can write to an encrypted topic only if the key allows it."""
-        key = kms.Key(self, "Key", description="Fleetlane's alarms", enable_key_rotation=True)
-        key.grant_encrypt_decrypt(iam.ServicePrincipal("cloudwatch.amazonaws.com"))
+        """CloudWatch can write to an encrypted topic only if the key allows it.
+
+        And only if the topic does: its policy, by which TLS is enforced, replaces SNS's own one.
+        """
+        key = kms.Key(
+            self,
+            "Key",
+            description="Fleetlane's alarms",
+            enable_key_rotation=True,
+            removal_policy=RemovalPolicy.DESTROY,
+        )
+        service = "cloudwatch.amazonaws.com"
+        key.grant_encrypt_decrypt(iam.ServicePrincipal(service))
         topic = sns.Topic(self, "Alarms", master_key=key, enforce_ssl=True)
+        ours = {"StringEquals": {"aws:SourceAccount": Aws.ACCOUNT_ID}}
+        topic.grant_publish(iam.ServicePrincipal(service, conditions=ours))
         if self.stage.alarm_email is not None:
             topic.add_subscription(subscriptions.EmailSubscription(self.stage.alarm_email))
         return topic

@@ -148,11 +148,7 @@ def test_msk_publishes_what_alarms_watch_by_broker(cloud_stage: Synthesized) -> 
 
     count = cluster["Properties"]["NumberOfBrokerNodes"]
     assert brokers == {str(number) for number in range(1, count + 1)}
-    assert cluster["Properties"]["EnhancedMonitoring"] in {
-        "PER_BROKER",
-        "PER_TOPIC_PER_BROKER",
-        "PER_TOPIC_PER_PARTITION",
-    }
+    assert cluster["Properties"]["EnhancedMonitoring"] == "PER_BROKER"  # more costs by topic
 
 
 def test_every_metric_that_is_declared_is_published() -> None:

@@ -315,3 +315,22 @@ def test_emr_may_start_a_run_in_any_zone(staging: Synthesized) -> None:
 
     subnets = [one["Properties"]["NetworkConfiguration"]["SubnetIds"] for one in applications]
     assert [len(one) for one in subnets] == 5 * [3]
+
+
+def test_glue_ends_no_two_applications_in_the_same_hour(prod: Synthesized) -> None:
+    jobs = prod.resources("AWS::Glue::Job").values()
+
+    hours = [one["Properties"]["MaintenanceWindow"] for one in jobs]
+    assert sorted(hours) == [f"Sun:{hour}" for hour in range(5)]
+
+
+def test_the_rights_of_a_job_outlive_what_ends_it(cloud_stage: Synthesized) -> None:
+    policies = cloud_stage.resources("AWS::IAM::Policy", of="processing")
+    names = ("bulkrole", "fastrole", "lakerole", "slowrole", "standardrole")
+    of_jobs = {one for one in policies if one.startswith(names)}
+    machines = cloud_stage.resources("AWS::StepFunctions::StateMachine", of="processing").values()
+
+    outlived = [of_jobs & set(one.get("DependsOn", ())) for one in machines]
+
+    assert len(of_jobs) == len(names)
+    assert sorted(one for [one] in filter(None, outlived)) == sorted(of_jobs)

@@ -147,3 +147,21 @@ def test_what_keeps_data_notifies_an_address(prod: Synthesized) -> None:
     [subscription] = prod.resources("AWS::SNS::Subscription").values()
 
     assert subscription["Properties"]["Protocol"] == "email"
+
+
+def test_the_topic_of_alarms_lets_this_accounts_alarms_publish(cloud_stage: Synthesized) -> None:
+    [policy] = cloud_stage.resources("AWS::SNS::TopicPolicy").values()
+
+    statements = policy["Properties"]["PolicyDocument"]["Statement"]
+    [allowed] = [one for one in statements if one["Effect"] == "Allow"]
+    assert allowed["Principal"] == {"Service": "cloudwatch.amazonaws.com"}
+    assert allowed["Action"] == "sns:Publish"
+    assert allowed["Condition"] == {
+        "StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}
+    }
+
+
+def test_a_stage_that_is_destroyed_leaves_no_key_of_its_alarms(cloud_stage: Synthesized) -> None:
+    [key] = cloud_stage.resources("AWS::KMS::Key", of="watching").values()
+
+    assert key["DeletionPolicy"] == "Delete"

@@ -167,6 +167,7 @@ class EmrEngine(Construct):
             "spark.dynamicAllocation.maxExecutors": most,
             "spark.executor.instances": "1" if application.is_scaled else most,
             "spark.executor.cores": str(WORKER_CPUS),
+            "spark.sql.catalogImplementation": "in-memory",  # else it asks Glue for `default`
         }
         return " ".join(f"--conf {name}={value}" for name, value in settings.items())
 

@@ -10,6 +10,7 @@ from aws_cdk import aws_stepfunctions as stepfunctions
 from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
 
+from fleetlane.events.lanes import Lane
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.restarts import Job, KeptRunning
 from infra.constructs.jobs.spark_applications import SparkApplication, named_arguments
@@ -19,7 +20,7 @@ from infra.constructs.rights import grant, suppress, suppress_wildcard
 PRINCIPAL: Final = "glue.amazonaws.com"
 GLUE_VERSION: Final = "6.0"
 WORKER_TYPE: Final = "G.1X"
-ENDED: Final = ("FAILED", "STOPPED", "SUCCEEDED", "TIMEOUT")
+ENDED: Final = ("EXPIRED", "FAILED", "STOPPED", "SUCCEEDED", "TIMEOUT")
 
 _LOG_ACTIONS: Final = ("logs:CreateLogGroup", "logs:CreateLogStream", "logs:PutLogEvents")
 _NETWORK_ACTIONS: Final = (
@@ -83,7 +84,10 @@ class GlueEngine(Construct):
     def _job(
         self, application: SparkApplication, role_arn: str, name: str, arguments: dict[str, str]
     ) -> glue.CfnJob:
-        """The run has no timeout, and Glue does not retry it: KeptRunning restarts it."""
+        """Glue does not retry the run: KeptRunning restarts it.
+
+        Glue ends each at least once a week: an hour after the one before it, on Sunday night (UTC).
+        """
         command = {"name": "gluestreaming", "pythonVersion": "3"}
         return glue.CfnJob(
             self,
@@ -95,6 +99,7 @@ class GlueEngine(Construct):
             number_of_workers=application.workers,
             execution_property={"maxConcurrentRuns": 1},
             max_retries=0,
+            maintenance_window=f"Sun:{[*Lane, None].index(application.lane)}",
             connections={"connections": self._connections},
             security_configuration=self._encryption.ref,
             command={**command, "scriptLocation": self._context.code.script_url},

@@ -186,22 +186,28 @@ class JobRestarts(Construct):
             jobs = f"job/{Stack.of(self).stack_name}-*"
             self._grant_pattern(role, ["glue:BatchStopJobRun", "glue:GetJobRuns"], "glue", jobs)
             return
-        called = ("CancelJobRun", "ListJobRuns", "StopApplication")
-        ends = [f"emr-serverless:{one}" for one in called]
-        self._grant_pattern(role, ends, "emr-serverless", "/applications/*")
+        called = ["emr-serverless:ListJobRuns", "emr-serverless:StopApplication"]
+        self._grant_pattern(role, called, "emr-serverless", "/applications/*")
+        cancelled = ["emr-serverless:CancelJobRun"]
+        self._grant_pattern(role, cancelled, "emr-serverless", "/applications/*/jobruns/*")
         rights.grant(role, ["emr-serverless:ListApplications"], ["*"])
         rights.suppress_wildcard(role, "*", "EMR lists applications without a resource name.")
 
     def _grant_pattern(
         self, role: iam.Role, actions: Sequence[str], service: str, resources: str
     ) -> None:
-        """By pattern: their own names are known only after this may be called."""
+        """By pattern: their own names are known only after this may be called.
+
+        A run has not its application's tags, so that those of EMR are cancelled whatever the stage.
+        """
         stage = self._context.stage
         where = f"{service}:{stage.region}"
         tagged = {"StringEquals": {"aws:ResourceTag/fleetlane:stage": stage.name}}
-        conditions = None if service == "glue" else tagged
+        conditions = None if service == "glue" or "/jobruns/" in resources else tagged
         arn = f"arn:{Aws.PARTITION}:{where}:{Aws.ACCOUNT_ID}:{resources}"
         rights.grant(role, actions, [arn], conditions=conditions)
         seen = f"arn:<AWS::Partition>:{where}:<AWS::AccountId>:{resources}"
-        reason = "Only those of this stage: by their name's beginning, or by their tag."
+        reason = (
+            "Those of this stage, by their name's beginning or their tag; EMR's runs have none."
+        )
         rights.suppress_wildcard(role, seen, reason)
