@@ -22,7 +22,7 @@ from fleetlane.events.metrics import (
 from fleetlane.events.topics import RawTopic, topic_settings
 from infra.alarms.alarm import PUBLISHED_MINUTES, AlarmRule, OurMetrics, metric_of
 from infra.constructs.jobs.restarts import KeptRunning
-from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
+from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX, LAKE_APPLICATION
 from infra.stages import Stage
 
 LAKE_LAG_S_MAX: Final = 3_600  # twelve of the lake's trigger intervals
@@ -126,6 +126,8 @@ def application_alarms(ours: OurMetrics, kept: KeptRunning) -> Iterator[AlarmRul
         ("messages-expired-unread", ApplicationMetric.EXPIRED_UNREAD, "Maximum", 5, 0),
         ("messages-expire-soon", ApplicationMetric.EXPIRING_UNREAD, "Minimum", 5, HOURS_LEFT_MIN),
     ):
+        if kind == "query-stalled" and kept.application == LAKE_APPLICATION:
+            continue  # none of its queries is watched for stalls
         yield AlarmRule(
             kind=f"{{application}}-{kind}",
             of=of,

@@ -37,6 +37,8 @@ def handle(event: Mapping[str, Any], context: object) -> dict[str, str]:
     sent = _canary().send_slot(slot_at(at_ms), now_ms=now_ms())
     for message, problem in sent.problems.items():
         logger.error("not accepted", extra={"route": message.route, "problem": str(problem)})
+    if sent.problems:
+        _canary.cache_clear()  # its key may have been replaced
     return {message.route.value: message.raw_id for message in sent.checked()}
 
 

@@ -30,6 +30,15 @@ def test_every_lane_has_its_alarms(cloud_stage: Synthesized) -> None:
     assert {f"{lane}-{kind}" for lane in Lane for kind in kinds} <= names
 
 
+def test_only_where_queries_are_watched_for_stalls_is_there_an_alarm_of_them(
+    cloud_stage: Synthesized,
+) -> None:
+    names = set(_alarms(cloud_stage))
+
+    watched = {name for name in names if name.endswith("-query-stalled")}
+    assert watched == {f"{lane}-query-stalled" for lane in Lane}
+
+
 def test_a_lane_is_late_when_its_limits_say_so(cloud_stage: Synthesized) -> None:
     alarms = _alarms(cloud_stage)
 

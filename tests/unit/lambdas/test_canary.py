@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 import pytest
 
@@ -9,8 +10,9 @@ from clients.device_api import AUDIENCE, DeviceKey, MessageRefusedError, NoAnswe
 from clients.devices.canary import TRIES_MAX, Canary, CanaryNotAcceptedError
 from fleetlane.events.canary import DEVICE_ID, CanaryMessage, Route, messages_of
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.times import now_ms
+from fleetlane.events.times import now_ms, rfc3339
 from lambdas.authorizer.service import proven_by
+from lambdas.canary import handler
 from operations.devices.canary import canary_device
 from tests.unit.lambdas.fakes import FakeDevices
 
@@ -131,3 +133,18 @@ def test_a_receipt_for_another_id_is_a_problem() -> None:
     sent = door.canary().send_slot(SLOT_MS, now_ms=SLOT_MS)
 
     assert [problem.reason for problem in sent.problems.values()] == ["other_receipt"]
+
+
+def test_a_function_whose_messages_are_refused_reads_its_key_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refusal = MessageRefusedError(401, "unauthorized", "another key")
+    doors = iter((Door(fault=lambda *_: refusal), Door()))
+    monkeypatch.setattr(handler, "_canary", cache(lambda: next(doors).canary()))
+    minute = {"time": rfc3339(SLOT_MS)}
+
+    with pytest.raises(CanaryNotAcceptedError):
+        handler.handle(minute, None)
+    again = handler.handle(minute, None)
+
+    assert again.keys() == {one.route for one in messages_of(SLOT_MS)}
