@@ -21,7 +21,8 @@ from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
 
 STATE: Final = "ids and revisions of events, in RocksDB"
-"""What the query keeps between batches; change this name whenever that changes."""
+"""What the query keeps between batches; change this name whenever its columns change. A key that
+an older release wrote otherwise is forgotten in time, and drops nothing new."""
 
 _STORE: Final = "spark.sql.streaming.stateStore"
 STATE_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
