@@ -15,8 +15,8 @@ from fleetlane.events.times import rfc3339
 
 CANONICAL_CONTENT_TYPE: Final = "application/cloudevents+json"
 NAME_BYTES_MAX: Final = 32_000
-"""Of a key, in UTF-8. Jackson, by which Spark reads events, refuses longer ones: its buffer for a
-name doubles, and may not come to have over 50,000 bytes."""
+"""Of a key, in UTF-8. Jackson, by which Spark reads events, refuses an event with a key of over
+50,000, and the lake would lack it; less leaves room for how another reader counts."""
 
 _LONG_STRING: Final = re.compile(rb'"[^"]{%d}' % (NAME_BYTES_MAX + 1))
 _REFUSED: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
