@@ -103,7 +103,8 @@ class Lease:
         self._clock_s, self._wait = clock_s, wait
         self._version: str | None = None
         self._state: LeaseState | None = None
-        self._trusted_until_s = self._unchanged_since_s = float("-inf")
+        self._attempted: LeaseState | None = None
+        self._trusted_until_s = self._unchanged_since_s = self._attempted_since_s = float("-inf")
 
     @property
     def renewed_every_s(self) -> float:
@@ -156,12 +157,13 @@ class Lease:
         return token if self._wrote(state, replacing=replacing) else None
 
     def _wrote(self, state: LeaseState, *, replacing: str | None) -> bool:
-        began_s = self._clock_s()
+        if state != self._attempted:  # of a try again it is not known which one S3 took
+            self._attempted, self._attempted_since_s = state, self._clock_s()
         version = self._place.write(state, replacing=replacing)
         if version is None:
             return False
         self._version, self._state = version, state
-        self._trusted_until_s = began_s + self._lease_s * _TRUSTED
+        self._trusted_until_s = self._attempted_since_s + self._lease_s * _TRUSTED
         return True
 
 

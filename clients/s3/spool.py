@@ -78,7 +78,10 @@ class Spool:
         content = spooled_bytes(records)
         sha256 = hashlib.sha256(content).digest()
         key = _key(records[0], sha256, now_ms)
-        self._objects.put_promptly(key, content, digest=base64.b64encode(sha256).decode())
+        digest = base64.b64encode(sha256).decode()
+        confirmed = self._objects.put_promptly(key, content, digest=digest)
+        if confirmed != digest:
+            raise SpoolUnavailableError(f"S3 confirmed digest {confirmed}, not {digest}")
         return Spooled(key=key)
 
     def waiting(self) -> Iterator[Waiting]:

@@ -21,7 +21,8 @@ from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
 
 STATE: Final = "ids and revisions of events, in RocksDB"
-"""What the query keeps between batches; change this name whenever that changes."""
+"""What the query keeps between batches; change this name whenever its columns change. A key that
+an older release wrote otherwise is forgotten in time, and drops nothing new."""
 
 _STORE: Final = "spark.sql.streaming.stateStore"
 STATE_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
@@ -56,10 +57,14 @@ def unique_records(canonical: DataFrame, *, stream: str, window_s: int) -> DataF
 
 
 def _event() -> Column:
-    """What makes two records the same event. One that is no event of ours is like no other."""
-    read = F.from_json(F.col("value").cast("string"), "id string, revision int")
+    """What makes two records the same event. One that is no event of ours is like no other.
+
+    Of another parser it is another: the lake keeps one parser's events of a message, and all.
+    """
+    read = F.from_json(F.col("value").cast("string"), "id string, revision string, parser string")
     place = F.concat_ws("/", "topic", "partition", "offset")
-    return F.coalesce(F.concat(read["id"], F.lit("#"), read["revision"].cast("string")), place)
+    parts = read["id"], F.lit("#"), read["revision"], F.lit("#"), read["parser"]
+    return F.coalesce(F.concat(*parts), place)
 
 
 def start(session: SparkSession, arguments: DeduplicateArguments) -> Supervisor:

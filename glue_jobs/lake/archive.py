@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -18,7 +17,7 @@ from fleetlane.events.s3_keys import archived_key
 from fleetlane.events.times import DAY_MS, rfc3339
 from glue_jobs.engine.session import table_name
 from glue_jobs.lake.erasure import without_erased
-from glue_jobs.lake.merging import Target, commit, drop_repeats, without_known
+from glue_jobs.lake.merging import Target, commit, drop_repeats, persisted, without_known
 from glue_jobs.lake.rows import WAITS_AT, raw_rows
 
 COPIES_AT_ONCE: Final = 16
@@ -98,7 +97,11 @@ def write_raw(
     """
     if target.log.has(target.batch):
         return
-    rows = without_erased(raw_rows(records), RAW, erased_until_ms).persist(StorageLevel.DISK_ONLY)
+    with persisted(without_erased(raw_rows(records), RAW, erased_until_ms)) as rows:
+        _write_fresh(rows, target, bodies)
+
+
+def _write_fresh(rows: DataFrame, target: Target, bodies: ArchivedBodies) -> None:
     facts = rows.agg(
         F.min("kafka_ms").alias("first_ms"),
         F.max("kafka_ms").alias("last_ms"),
@@ -118,7 +121,6 @@ def write_raw(
         if not commit(fresh, target):
             drop_repeats(rows.sparkSession, RAW, within=days)
             target.log.read_again()
-    rows.unpersist()
 
 
 def _with_references(rows: DataFrame, missed: Mapping[str, NoBody]) -> DataFrame:

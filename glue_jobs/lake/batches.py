@@ -30,7 +30,7 @@ from glue_jobs.lake.archive import ArchivedBodies, write_raw
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.erasure import without_erased
 from glue_jobs.lake.events import merge_events
-from glue_jobs.lake.merging import Check, Target, merge, write_days
+from glue_jobs.lake.merging import Check, Target, merge, persisted, write_days
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
 from glue_jobs.lake.summaries import closed_hour_ms, daily_rows, days_to_count, hourly_rows
 from glue_jobs.lake.upkeep import LeaseGuard
@@ -104,36 +104,37 @@ class LakeBatches:
         is_parked = F.col("topic") == PARKED_TOPIC
         erased_until_ms = self._erased_until_ms()
         events = event_rows(records.where(~is_parked & ~self._comes_again()))
-        events = without_erased(events, EVENTS, erased_until_ms).persist(StorageLevel.DISK_ONLY)
-        repeats = self._target(REPEATS, batch, check)
-        merge_events(events, self._target(EVENTS, batch, check), repeats)
-        events.unpersist()
+        with persisted(without_erased(events, EVENTS, erased_until_ms)) as events:
+            repeats = self._target(REPEATS, batch, check)
+            merge_events(events, self._target(EVENTS, batch, check), repeats)
         parked = without_erased(parked_rows(records.where(is_parked)), PARKED, erased_until_ms)
-        parked.persist(StorageLevel.DISK_ONLY)
-        merge(parked, self._target(PARKED, batch, check))
-        parked.unpersist()
+        with persisted(parked):
+            merge(parked, self._target(PARKED, batch, check))
 
     def _comes_again(self) -> Column:
         """Whether a record's event comes by ``unique.<stream>``, or came: from the beginning on."""
         return F.col("topic").isin([canonical_topic(one) for one in self._deduped.windows_s()])
 
     def _write_fleet(self, records: DataFrame, batch: Batch, check: Check) -> None:
-        session, erased_until_ms = records.sparkSession, self._erased_until_ms()
+        erased_until_ms, level = self._erased_until_ms(), StorageLevel.MEMORY_AND_DISK_DESER
         received = received_rows(records.where(F.col("topic") == FLEET_RECEIVED))
-        received = without_erased(received, RECEIVED, erased_until_ms).persist()
-        merge(received, self._target(RECEIVED, batch, check))
+        received = without_erased(received, RECEIVED, erased_until_ms)
         parsed = parsed_rows(records.where(F.col("topic") == FLEET_PARSED))
-        parsed = without_erased(parsed, PARSED, erased_until_ms).persist()
-        merge(parsed, self._target(PARSED, batch, check))
-        came = received.select("day", "received_ms")
+        parsed = without_erased(parsed, PARSED, erased_until_ms)
+        with persisted(received, level), persisted(parsed, level):
+            merge(received, self._target(RECEIVED, batch, check))
+            merge(parsed, self._target(PARSED, batch, check))
+            self._count(received, parsed, batch, check)
+
+    def _count(self, received: DataFrame, parsed: DataFrame, batch: Batch, check: Check) -> None:
+        """Write anew what is counted of the days that a batch touches."""
+        session, came = received.sparkSession, received.select("day", "received_ms")
         touched = came.unionByName(parsed.select("day"), allowMissingColumns=True)
         last = touched.groupBy("day").agg(F.max("received_ms").alias("latest_ms")).collect()
         days = [row.day for row in last]
         write_days(lambda: daily_rows(*_of_days(session, days)), self._target(DAILY, batch, check))
         latest_ms = max((row.latest_ms or 0 for row in last), default=0)
         self._count_hours(session, days, latest_ms, self._target(HOURLY, batch, check))
-        received.unpersist()
-        parsed.unpersist()
 
     def _count_hours(
         self, session: SparkSession, touched: Sequence[date], latest_ms: int, target: Target

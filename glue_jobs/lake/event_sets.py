@@ -22,6 +22,9 @@ from fleetlane.events.times import HOUR_MS
 SET: Final = ("revision", "parser")
 """What the events of one message share that count together."""
 
+_SPANS_MAX: Final = 24
+"""Of a stream. Spark recurses into a condition: one of thousands of parts overflows its stack."""
+
 
 @dataclass(frozen=True, slots=True)
 class EventFacts:
@@ -111,11 +114,11 @@ def _order(parser: str) -> tuple[bool, Version, str]:
 
 
 def _spans(hours: Iterable[int]) -> list[tuple[int, int]]:
-    """Hours that follow each other, as the first and the last of them."""
+    """Hours that follow each other, as the first and the last of them; of too many spans one."""
     spans: list[tuple[int, int]] = []
     for hour in sorted(hours):
         if spans and hour == spans[-1][1] + 1:
             spans[-1] = (spans[-1][0], hour)
         else:
             spans.append((hour, hour))
-    return spans
+    return spans if len(spans) <= _SPANS_MAX else [(spans[0][0], spans[-1][1])]

@@ -27,6 +27,7 @@ from glue_jobs.lake.merging import (
     drop_repeats,
     facts_of,
     in_places,
+    persisted,
     places_in,
     touched,
 )
@@ -191,11 +192,10 @@ def _changed(
         return commit(added, target)
     taken = removed.select(*_ROW).distinct().withColumn(_IS_REMOVED, F.expr("true"))
     put = added.select(*EVENTS.column_names).withColumn(_IS_REMOVED, F.expr("false"))
-    changes = put.unionByName(taken, allowMissingColumns=True).persist(StorageLevel.DISK_ONLY)
-    base_id = target.log.current_id()
-    target.check()
-    _merge_changes(changes, target, removed_in)
-    changes.unpersist()
+    with persisted(put.unionByName(taken, allowMissingColumns=True)) as changes:
+        base_id = target.log.current_id()
+        target.check()
+        _merge_changes(changes, target, removed_in)
     return target.log.is_right_after(target.batch, base_id)
 
 

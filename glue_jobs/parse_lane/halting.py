@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final
 
-from clients.flows.store import CurrentFlows, FlowsUnavailableError
+from clients.flows.store import FlowsUnavailableError
 from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
 from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import FleetlaneError, ParkedReason
@@ -15,7 +15,11 @@ from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.topics import RawTopic, UnknownTopicError, parsed_raw_topic
 from glue_jobs.engine.supervisor import DesiredQuery, PeriodicTask, Query, Supervisor
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
+from glue_jobs.parse_lane.parsers.chosen_parsers import Flows
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
+
+FLOWS_AGE_S_MAX: Final = 1.0
+"""A flow that begins to block may do so at once: by older flows its message would be skipped."""
 
 METRICS_INTERVAL_S: Final = 60
 """CloudWatch keeps a minute's values, and each call costs."""
@@ -101,7 +105,7 @@ class BlockingQueries:
         start: Callable[[str], Query],
         topics: Callable[[], Iterable[str]],
         blocked: BlockedMessages,
-        flows: CurrentFlows,
+        flows: Flows,
         publish: Callable[[Mapping[str, float]], None],
     ) -> None:
         """``topics`` gives the names of all topics that there are."""
@@ -155,7 +159,7 @@ class BlockingQueries:
 
     def _blocks(self, stream: str) -> bool:
         try:
-            flow = self._flows.current().by_stream.get(stream)
+            flow = self._flows.fresh(max_age_s=FLOWS_AGE_S_MAX).by_stream.get(stream)
         except FlowsUnavailableError:  # unknown, so it keeps waiting
             return True
         return flow is not None and flow.blocks

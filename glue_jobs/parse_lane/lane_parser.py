@@ -176,7 +176,8 @@ class LaneParser:
         has_over = self._lane in (Lane.BULK, Lane.SLOW) and not self._budgets.is_over
         if has_over and result.deferral in OVER_BUDGET:
             return rerouted.next_attempt(record, message, rerouted.over_topic(message, self._lane))
-        if result.deferral in (Deferral.TOO_LARGE_FOR_LANE, Deferral.SHARE_USED_UP):
+        is_too_large = result.deferral in (Deferral.TOO_LARGE_FOR_LANE, Deferral.SHARE_USED_UP)
+        if is_too_large and not self._budgets.is_over:
             # From a quicker lane to the one whose limits it may grow to.
             large = RawTopic(lane=Lane.BULK, cause=BulkCause.LARGE)
             return rerouted.next_attempt(record, message, large, bulk_cause=large.cause)

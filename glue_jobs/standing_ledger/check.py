@@ -15,6 +15,9 @@ from glue_jobs.standing_ledger.positions import NotedPositions, Positions
 COUNTED_AFTER_MS: Final = 2 * MINUTE_MS
 """So long ingest's counts may take, and a message from its arrival to its topic."""
 
+COUNTS_KEPT_MS: Final = 14 * DAY_MS
+"""Of a time before, CloudWatch has no counts by the minute, or soon will not."""
+
 _ALERTED_MAX: Final = 100_000
 _log = logging.getLogger(__name__)
 
@@ -35,7 +38,8 @@ class LedgerCheck:
 
     ``landed`` counts the messages of some hours by positions, and tells those apart that arrived
     before a time. ``is_spooling`` says whether something waits in the spool. ``send`` returns once
-    alerts are durable. An hour is settled no sooner than ``settled_after_ms`` after its end.
+    alerts are durable. An hour is settled no sooner than ``settled_after_ms`` after its end, and
+    once ``counts`` of it could be read, where there are any.
     """
 
     tables: Tables
@@ -90,11 +94,14 @@ class LedgerCheck:
 
     def _check(self, kept: Positions, now_ms: int) -> None:
         hours = self._hours_to_check(now_ms)
-        counted = self._counted(hours)
+        counts_from_ms = now_ms - COUNTS_KEPT_MS
+        counted = self._counted(hours, counts_from_ms)
         until_ms = 0 if counted is None else counted.until_ms or 0
         found = balanced(self.landed(hours, self._noted, until_ms), counted, hours=hours)
         all_read_ms = min(kept.at_ms, self._archived_ms) if self.has_archive else kept.at_ms
         over = {one for one in hours if one + HOUR_MS + self.settled_after_ms <= all_read_ms}
+        if self.counts is not None and counted is None:
+            over = {one for one in over if one < counts_from_ms}
         if found:
             self.tables.write(
                 [one.record(is_over=one.key[0] in over, checked_ms=now_ms) for one in found]
@@ -109,8 +116,8 @@ class LedgerCheck:
         """What is not settled, what came since, and what was touched although it is settled."""
         last_ms = self._last_hour_ms(now_ms)
         if self._open is None:
-            first_ms, since_ms = last_ms - DAY_MS, now_ms - DAY_MS
             known = self.tables.hours()
+            since_ms = first_ms = min(last_ms - DAY_MS, max(known, default=last_ms))
             self._open = {one for one, is_settled in known.items() if not is_settled}
             self._open |= {one for one in range(first_ms, last_ms, HOUR_MS) if one not in known}
         else:
@@ -120,7 +127,7 @@ class LedgerCheck:
         touched = self.tables.touched_hours(since_ms=since_ms)
         return self._open | coming | {one for one in touched if 0 <= one <= last_ms}
 
-    def _counted(self, hours: Collection[int]) -> Counted | None:
+    def _counted(self, hours: Collection[int], from_ms: int) -> Counted | None:
         """What ingest counted, up to where all that landed is in the archive.
 
         Nothing is said of a time when something waited in the spool.
@@ -128,7 +135,7 @@ class LedgerCheck:
         if self.counts is None:
             return None
         try:
-            by_minute = self.counts.between(min(hours), max(hours) + HOUR_MS)
+            by_minute = self.counts.between(max(from_ms, min(hours)), max(hours) + HOUR_MS)
         except AcceptedCountsUnavailableError as problem:
             _log.warning("%s", problem)
             return None

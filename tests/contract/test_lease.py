@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from clients.s3.lease import Lease, LeaseLostError, LeaseObject, LeasePlace, LeaseState
+from clients.s3.lease import (
+    Lease,
+    LeaseLostError,
+    LeaseObject,
+    LeasePlace,
+    LeaseState,
+    LeaseUnavailableError,
+)
 from tests.contract.aws_in_process import buckets
 from tests.lease_in_memory import LeaseInMemory
 
@@ -126,3 +133,35 @@ def test_a_write_whose_answer_was_lost_counts_when_it_is_tried_again() -> None:
         again = place.write(STATE, replacing=None)
 
     assert again == version
+
+
+class LosesOneAnswer(LeaseInMemory):
+    """Takes a renewal, and does not answer; when it is tried again it has it, as S3 has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lost: str | None = None
+
+    def write(self, state: LeaseState, *, replacing: str | None) -> str | None:
+        if self.lost is not None:
+            return self.lost
+        version = super().write(state, replacing=replacing)
+        if state.beat:
+            self.lost = version
+            raise LeaseUnavailableError(self.name, "timed out")
+        return version
+
+
+def test_a_lease_is_trusted_from_the_try_on_that_may_have_renewed_it(clock: Clock) -> None:
+    lease = lease_of(LosesOneAnswer(), clock, "a")
+    lease.take()
+    with pytest.raises(LeaseUnavailableError):
+        lease.renew()
+
+    clock.now_s = LENGTH_S / 2
+    lease.renew()
+    lease.check()
+
+    clock.now_s = LENGTH_S * 0.7
+    with pytest.raises(LeaseLostError):
+        lease.check()

@@ -162,6 +162,16 @@ def test_what_s3_does_not_delete_is_named(s3: "S3Client") -> None:
     assert left == ["spool/0/held"]
 
 
+@pytest.mark.parametrize("confirmed", [{}, {"ChecksumSHA256": "AAAA"}], ids=["none", "another"])
+def test_what_s3_confirms_by_no_or_another_digest_is_not_durable(
+    s3: "S3Client", confirmed: dict[str, str]
+) -> None:
+    with Stubber(s3) as stub:
+        stub.add_response("put_object", confirmed)
+        with pytest.raises(SpoolUnavailableError, match="confirmed digest"):
+            Spool(s3, "spool").put([record()], now_ms=NOW_MS)
+
+
 def test_a_bucket_that_is_not_there_is_an_outage(s3: "S3Client") -> None:
     spool = Spool(s3, "not-there")
 

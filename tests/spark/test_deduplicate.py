@@ -69,8 +69,8 @@ def flow_text(stream: str) -> str:
     )
 
 
-def event(number: int, stream: str, revision: int = 0) -> bytes:
-    _, value, _ = Sent(number=number, stream=stream).event(revision=revision)
+def event(number: int, stream: str, revision: int = 0, parser: str = "json@1") -> bytes:
+    _, value, _ = Sent(number=number, stream=stream).event(revision=revision, parser=parser)
     assert value is not None
     return value
 
@@ -116,7 +116,7 @@ def job(
 
 
 @pytest.mark.parametrize("topics", ["deduped"], indirect=True)
-def test_an_event_passes_once_as_it_is_and_again_in_a_higher_revision(
+def test_an_event_passes_once_as_it_is_and_again_in_a_higher_revision_or_of_another_parser(
     job: Supervisor, topics: Topics
 ) -> None:
     first, second, revised = (
@@ -124,14 +124,18 @@ def test_an_event_passes_once_as_it_is_and_again_in_a_higher_revision(
         event(2, "deduped"),
         event(1, "deduped", revision=1),
     )
+    upgraded = event(1, "deduped", parser="json@2")
     topics.put([first, FOREIGN, first])
     topics.wait_for(2, job)
 
-    topics.put([FOREIGN, second, first, revised, second, event(3, "deduped")])
-    records = topics.wait_for(6, job)
+    topics.put([FOREIGN, second, first, revised, upgraded, second, event(3, "deduped")])
+    records = topics.wait_for(7, job)
 
     passed = Counter(record.value for record in records)
-    assert passed == {first: 1, second: 1, revised: 1, event(3, "deduped"): 1, FOREIGN: 2}
+    assert passed == {
+        **dict.fromkeys((first, second, revised, upgraded, event(3, "deduped")), 1),
+        FOREIGN: 2,
+    }
     assert {(record.key, record.headers) for record in records} == {(KEY, HEADERS)}
 
 

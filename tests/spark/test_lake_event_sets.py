@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import Row, SparkSession
+from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import EVENTS
+from fleetlane.events.times import HOUR_MS
+from glue_jobs.lake.event_sets import EventFacts
 from glue_jobs.lake.upkeep import compacted
 from tests.spark.lake_records import DAY_MS, MINUTE_MS, NOON_MS, Record, Sent
 from tests.spark.lakes import Lake, lake_in
@@ -216,3 +219,16 @@ def test_compaction_leaves_what_was_settled_as_it_is(lake: Lake) -> None:
     compacted(lake.session, [EVENTS])
 
     assert sorted(map(tuple, lake.table(EVENTS).collect())) == before
+
+
+def test_messages_of_thousands_of_hours_apart_are_found_by_one_condition(
+    spark: SparkSession,
+) -> None:
+    facts = EventFacts(Row(hours=[("gps", hour) for hour in range(0, 20_000, 2)]))
+    rows = spark.range(2).select(
+        F.lit("gps").alias("stream"), (F.col("id") * 30_000 * HOUR_MS).alias("arrival_ms")
+    )
+
+    found = rows.where(facts.arrived_alike()).collect()
+
+    assert [row.arrival_ms for row in found] == [0]

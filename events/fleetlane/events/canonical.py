@@ -1,5 +1,6 @@
 """The canonical event: CloudEvents 1.0, structured JSON, one Kafka record each."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from math import isfinite
@@ -13,6 +14,11 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import rfc3339
 
 CANONICAL_CONTENT_TYPE: Final = "application/cloudevents+json"
+NAME_BYTES_MAX: Final = 32_000
+"""Of a key, in UTF-8. Jackson, by which Spark reads events, refuses an event with a key of over
+50,000, and the lake would lack it; less leaves room for how another reader counts."""
+
+_LONG_STRING: Final = re.compile(rb'"[^"]{%d}' % (NAME_BYTES_MAX + 1))
 _REFUSED: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 
@@ -94,8 +100,8 @@ def event_data(event: Mapping[str, object]) -> bytes:
     """Write a parser's mapping as JSON.
 
     Raises:
-        NotJsonError: A number that is not finite or has over 64 bits, or a value or key of a type
-            that JSON does not have.
+        NotJsonError: A number that is not finite or has over 64 bits, a value or key of a type
+            that JSON does not have, or a key that is too long for the lake.
     """
     if type(event) is not dict and not isinstance(event, Mapping):
         raise NotJsonError(f"an event is a {type(event).__name__}, not a mapping")
@@ -103,8 +109,9 @@ def event_data(event: Mapping[str, object]) -> bytes:
         data = orjson.dumps(event if type(event) is dict else dict(event), option=_REFUSED)
     except TypeError as problem:
         raise NotJsonError(str(problem)) from None
-    if b"null" in data:  # orjson writes a number that is not finite as null
-        _check_finite(event)
+    # orjson writes a number that is not finite as null
+    if b"null" in data or (len(data) > NAME_BYTES_MAX and _has_long_string(data)):
+        _check(event)
     return data
 
 
@@ -129,13 +136,22 @@ def canonical_tail(time: EventTime, data: bytes) -> bytes:
     return b'%b"timequality":"%b","data":%b}' % (when.encode(), time.quality.encode(), data)
 
 
-def _check_finite(value: object) -> None:
+def _has_long_string(data: bytes) -> bool:
+    """Whether JSON may have a key that is too long: a look at each of a large event costs much."""
+    return _LONG_STRING.search(data.replace(rb"\"", b"__")) is not None
+
+
+def _check(value: object) -> None:
     waiting = [value]
     while waiting:
         one = waiting.pop()
         if isinstance(one, float) and not isfinite(one):
             raise NotJsonError(f"{one} is not finite")
         if isinstance(one, Mapping):
+            longest = max((len(name.encode()) for name in one), default=0)
+            if longest > NAME_BYTES_MAX:
+                problem = f"a key has {longest} bytes; the limit is {NAME_BYTES_MAX} bytes"
+                raise NotJsonError(problem)
             waiting.extend(one.values())
         elif isinstance(one, list | tuple):
             waiting.extend(one)

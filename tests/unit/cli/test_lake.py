@@ -22,15 +22,16 @@ NOW_MS = 1_790_000_000_000
 
 
 class Works:
-    """Notes what was done; fails if it is to."""
+    """Notes what was done; fails if it is to, at one kind of upkeep or at all."""
 
     def __init__(self) -> None:
         self.done: list[Upkeep] = []
         self.problem: FleetlaneError | None = None
+        self.failing = frozenset(Upkeep)
 
     def of(self, upkeep: Upkeep) -> Callable[[], Mapping[str, str]]:
         def work() -> Mapping[str, str]:
-            if self.problem is not None:
+            if self.problem is not None and upkeep in self.failing:
                 raise self.problem
             self.done.append(upkeep)
             return {"events": f"{upkeep} done"}
@@ -111,6 +112,18 @@ def test_upkeep_is_done_unasked_once_a_day(requests: dict[LakeTables, UpkeepRequ
         schedule(one, works, now_ms=NOW_MS + hours * HOUR_MS).do_due()
 
     assert works.done == [Upkeep.COMPACT, Upkeep.EXPIRE]
+
+
+def test_snapshots_expire_although_compaction_fails(
+    requests: dict[LakeTables, UpkeepRequests],
+) -> None:
+    works, one = Works(), requests[LakeTables.EVENTS]
+    schedule(one, works).do_due()
+    works.problem, works.failing = DiskFullError(), frozenset({Upkeep.COMPACT})
+
+    schedule(one, works, now_ms=NOW_MS + 24 * HOUR_MS).do_due()
+
+    assert works.done == [Upkeep.EXPIRE]
 
 
 def test_what_a_lost_lease_cut_off_is_done_by_who_has_it_next(

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 
 from fleetlane.events.canonical import (
+    NAME_BYTES_MAX,
     CanonicalEvent,
     EventTime,
     NotJsonError,
@@ -155,6 +156,23 @@ def test_what_is_no_mapping_is_refused(event: object) -> None:
 @pytest.mark.parametrize("kind", [UserDict, OrderedDict, MappingProxyType])
 def test_an_event_may_be_any_mapping(kind: Callable[[dict[str, int]], Mapping[str, int]]) -> None:
     assert event_data(kind({"a": 1})) == b'{"a":1}'
+
+
+@pytest.mark.parametrize(
+    "name",
+    [one * (NAME_BYTES_MAX // len(one.encode()) + 1) for one in ("x", "ü", '"', '\\":', "\0")],
+)
+def test_a_key_that_the_lake_could_not_read_is_refused(name: str) -> None:
+    size_bytes = len(name.encode())
+
+    with pytest.raises(NotJsonError, match=f"{size_bytes} bytes; the limit is {NAME_BYTES_MAX} "):
+        event_data({"list": [{"inner": {name: 1}}]})
+
+
+def test_a_value_may_be_longer_than_a_key() -> None:
+    longest = "x" * NAME_BYTES_MAX
+
+    assert len(event_data({longest: longest * 2})) > 3 * NAME_BYTES_MAX
 
 
 def test_what_is_not_finite_is_said() -> None:

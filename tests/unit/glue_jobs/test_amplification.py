@@ -186,6 +186,20 @@ def test_in_the_slow_lane_what_a_flow_puts_out_beyond_its_budget_goes_to_what_is
     assert [row.topic for row in rows if row.topic.startswith("raw.")] == ["raw.slow.over"] * 2
 
 
+def test_what_exceeds_its_budget_where_all_are_over_goes_to_the_slow_lane(
+    sandboxes: ParsesRuns,
+) -> None:
+    budgets = FlowBudgets(Lane.BULK, LANE_LIMITS[Lane.BULK], is_over=True)
+    lane, parsers = lane_of(budgets, sandboxes)
+    chosen = parsers.chosen(message_of(b"{}"))
+    assert isinstance(chosen, ChosenParser)
+    budgets.time.charge(chosen.assignment, 10_000_000)
+
+    rows = rows_after(lane, numbered([message_of(b"{}")]))
+
+    assert [row.topic for row in rows] == ["raw.slow", "fleet.parsed"]
+
+
 def test_a_flow_whose_time_is_used_up_is_diverted_before_its_bodies_are_inflated(
     sandboxes: ParsesRuns,
 ) -> None:

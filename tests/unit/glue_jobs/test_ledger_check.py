@@ -6,11 +6,16 @@ from typing import Any
 
 import pytest
 
-from clients.accepted_counts import MINUTE_MS, AcceptedMinute
+from clients.accepted_counts import (
+    MINUTE_MS,
+    AcceptedCounts,
+    AcceptedCountsUnavailableError,
+    AcceptedMinute,
+)
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import NO_FLOW_STREAM, JobMetric
-from fleetlane.events.times import HOUR_MS
+from fleetlane.events.times import DAY_MS, HOUR_MS
 from glue_jobs.standing_ledger.balance import (
     Counted,
     LandedHour,
@@ -124,12 +129,27 @@ class FakeTables:
 
 
 @dataclass(slots=True)
+class FakeCounts:
+    """Knows how many were accepted in ``HOUR``, unless it is unavailable."""
+
+    count: int | None
+    asked_from_ms: int = 0
+
+    def between(self, from_ms: int, to_ms: int) -> Mapping[AcceptedMinute, int]:
+        self.asked_from_ms = from_ms
+        if self.count is None:
+            raise AcceptedCountsUnavailableError("throttled")
+        return counted(self.count)
+
+
+@dataclass(slots=True)
 class Rig:
     """A check whose clock and messages the test sets; the lake is level with everything."""
 
     landed: list[LandedHour]
     now_ms: int = HALF_PAST
     tables: FakeTables = field(default_factory=FakeTables)
+    counts: AcceptedCounts | None = None
     asked: list[set[int]] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
     published: list[Mapping[str, float]] = field(default_factory=list)
@@ -139,7 +159,7 @@ class Rig:
             tables=self.tables,
             positions=self._positions,
             landed=self._landed,
-            counts=None,
+            counts=self.counts,
             is_spooling=lambda: False,
             send=self._send,
             publish=self.published.append,
@@ -223,3 +243,38 @@ def test_a_job_that_starts_again_goes_on_with_what_is_not_settled() -> None:
     rig.check().run()
 
     assert {waiting, HOUR - HOUR_MS, HOUR} <= rig.asked[0]
+
+
+def test_a_job_that_was_down_for_days_goes_back_to_the_last_hour_that_it_knew() -> None:
+    known = HOUR - 50 * HOUR_MS
+    rig = Rig([LANDED])
+    rig.tables.rows[known] = {"is_settled": True, "checked_ms": 0, "missing": 0, "not_landed": 0}
+
+    rig.check().run()
+
+    assert rig.asked[0] == set(range(known + HOUR_MS, HOUR + 1, HOUR_MS))
+
+
+def test_an_hour_is_not_settled_before_what_ingest_counted_of_it_could_be_read() -> None:
+    counts = FakeCounts(count=None)
+    rig = Rig([LANDED], now_ms=HOUR + 2 * HOUR_MS, counts=counts)
+    check = rig.check()
+    check.run()
+    before = rig.tables.rows[HOUR]["is_settled"]
+
+    counts.count, rig.now_ms, rig.tables.version = 7, rig.now_ms + MINUTE_MS, 2
+    check.run()
+
+    row = rig.tables.rows[HOUR]
+    assert (before, row["is_settled"], row["not_landed"]) == (False, True, 2)
+
+
+def test_counts_are_asked_for_no_earlier_than_they_are_kept() -> None:
+    counts = FakeCounts(count=None)
+    rig = Rig([LANDED], now_ms=HOUR + 20 * DAY_MS, counts=counts)
+    rig.tables.touched = {HOUR}
+
+    rig.check().run()
+
+    assert counts.asked_from_ms == HOUR + 6 * DAY_MS
+    assert rig.tables.rows[HOUR]["is_settled"]
