@@ -36,7 +36,7 @@ def land_batch(
     intake.ingest.check_size(len(document))
     read = [or_error(entry_from, raw) for raw in entries_in(document)]
     ids = frozenset(one.device_id for one in read if isinstance(one, Entry))
-    senders = Senders.asked(sender, ids, devices)
+    senders = Senders.asked(sender, ids, devices, intake.rate_limiter, now_ms=arrival_millis)
     admitted = [_admitted(one, senders, arrival_millis) for one in read]
     inbound = [one for one in admitted if isinstance(one, InboundMessage)]
     landed = iter(intake.land_all(inbound, until_s=until_s))
