@@ -7,11 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clients.flows.parser_store import (
-    ArtifactMissingError,
-    ArtifactUnavailableError,
-    ParserStore,
-)
+from clients.flows.parser_store import ArtifactMissingError, ArtifactUnavailableError, ParserStore
 from clients.flows.store import FlowsOvertakenError, FlowStore
 from fleetlane.events.flows.artifacts import FlowArtifact, Manifest
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
