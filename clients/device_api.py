@@ -112,7 +112,7 @@ class NoAnswerError(FleetlaneError):
 def message_url(api: str, stream: str, lane: Lane) -> str:
     """Where a message of this stream is sent: the fast lane has an endpoint of its own."""
     route = "fast" if lane is Lane.FAST else "streams"
-    return f"{api}/v1/{route}/{quote(stream, safe='')}"
+    return f"{api.rstrip('/')}/v1/{route}/{quote(stream, safe='')}"
 
 
 def sent(url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def upload_form(api: str, stream: str, body: bytes, headers: Mapping[str, str]) 
     """Request a form for a body of the ``Content-Type`` in ``headers``; raises as ``sent``."""
     declaration = declaration_of(body, content_type=headers["Content-Type"])
     json_headers = {**headers, "Content-Type": "application/json"}
-    url = f"{api}/v1/uploads/{quote(stream, safe='')}"
+    url = f"{api.rstrip('/')}/v1/uploads/{quote(stream, safe='')}"
     answer = _posted(url, json=declaration, headers=json_headers)
     return _content_of(answer, wanted=httpx.codes.CREATED)
 

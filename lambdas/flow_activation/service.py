@@ -3,14 +3,20 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from clients.flows.parser_store import ArtifactChangedError, ArtifactMissingError
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import BadArtifactError, FlowArtifact, Manifest, team_rules
+from fleetlane.events.flows.event_schema import schema_problem
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.lake.views import breaking_changes
+
+OWNER_BYTES_MAX: Final = 1 << 20
+"""Every function and job reads the flows of all owners, again and again."""
+
+OWNER_TOPICS_MAX: Final = 500
 
 
 class FlowsRefusedError(FleetlaneError):
@@ -78,7 +84,8 @@ def activate(
     Raises:
         FlowsNotPublishedError: There is no such version.
         FlowsRefusedError: Two of its flows are for the same stream, a parser of a team cannot be
-            read as it was published, or a schema breaks who reads its events.
+            read as it was published, a schema is none or breaks who reads its events, or an owner
+            has more than is allowed.
         FlowsOvertakenError: Another than ``current`` is in force by now.
         FlowsUnavailableError: S3 does not answer.
         ArtifactUnavailableError: Likewise.
@@ -103,17 +110,42 @@ def _problems(
     repeated = [stream for stream, count in streams.items() if count > 1]
     if repeated:
         yield f"several flows for stream {', '.join(repeated)}"
-    yield from _artifact_problems(published, artifacts)
+    yield from _owners_problems(published, current, owners.returning)
+    yield from _artifact_problems(published, current, artifacts)
     if current is not None and published.version not in current.before:
         changed = [flow for flow in current.flows if flow.owner not in owners.returning]
         for stream, change in breaking_changes(changed, published.flows):
             yield f"stream {stream}: {change}"
 
 
-def _artifact_problems(flows: PublishedFlows, artifacts: Artifacts) -> Iterator[str]:
-    """What is wrong with the parsers of a version; nothing of a team's is imported for it."""
+def _owners_problems(
+    flows: PublishedFlows, current: PublishedFlows | None, returning: Collection[str]
+) -> Iterator[str]:
+    """What no command of ours publishes. What is in force, or was, is not looked at again."""
+    for owner in sorted({flow.owner for flow in flows.flows} - {*returning}):
+        owned = flows.of_owner(owner)
+        if current is not None and owned == current.of_owner(owner):
+            continue
+        size_bytes, topics = len(owned.to_json()), len(topics_of(owned.flows))
+        if size_bytes > OWNER_BYTES_MAX:
+            yield f"{owner}'s flows are {size_bytes} bytes; the limit is {OWNER_BYTES_MAX} bytes"
+        if topics > OWNER_TOPICS_MAX:
+            yield f"{owner}'s flows need {topics} topics; the limit is {OWNER_TOPICS_MAX} topics"
+        for flow in owned.flows:
+            problem = None if flow.schema is None else schema_problem(flow.schema)
+            if problem is not None:
+                yield f"the schema of stream {flow.stream} {problem}"
+
+
+def _artifact_problems(
+    flows: PublishedFlows, current: PublishedFlows | None, artifacts: Artifacts
+) -> Iterator[str]:
+    """What is wrong with the parsers that are new; nothing of a team's is imported for it."""
+    known = {} if current is None else current.by_use
     for owner, use in team_rules(flows.flows):
         artifact = flows.by_use.get((owner, use))
+        if artifact is not None and artifact == known.get((owner, use)):
+            continue
         problem = (
             "the version names no artifact; publish it with `fleetlane flow publish`"
             if artifact is None

@@ -142,6 +142,17 @@ class RateLimiter:
             raise self._refusal(device_id, rate_limits)
         return is_quarantined or decision is RateDecision.DIVERTED
 
+    def check(self, device_id: str, *, now_ms: int) -> None:
+        """Raise as ``is_diverted`` would for one more message of the device, but count none."""
+        overrides = self._overrides()
+        _is_quarantined(device_id, overrides, now_ms)
+        rate_limits = overrides.rate_limits_of(device_id, of_stage=self._of_stage)
+        with self._lock:
+            hard = getattr(self._allowances.get(device_id), "hard", None)
+            left_s = _MINUTE_S if hard is None else hard.left_at(now_ms / 1_000)
+        if rate_limits is not None and left_s < _MINUTE_S / rate_limits.hard_per_minute:
+            raise TooManyMessagesError(device_id, rate_limits.hard_per_minute)
+
     def _refusal(self, device_id: str, rate_limits: RateLimits) -> TooManyMessagesError:
         allowances = self._allowances.get(device_id)
         if allowances is None or allowances.hard_bytes.left > 0:

@@ -1,6 +1,7 @@
 """For which devices a sender may send: for itself, and for those bound to it as a gateway."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -8,7 +9,7 @@ from clients.devices.bound_devices import CachedBoundDevices
 from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
 from fleetlane.events.errors import FleetlaneError
 from lambdas.http.device_request import Sender
-from lambdas.http.rate_limiter import RevokedDeviceError
+from lambdas.http.rate_limiter import RateLimiter, RevokedDeviceError, TooManyMessagesError
 
 
 class NotItsGatewayError(FleetlaneError):
@@ -21,20 +22,38 @@ class NotItsGatewayError(FleetlaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Senders:
-    """The devices that one request may send for. ``outage``: of other devices nothing is known."""
+    """The devices that one request may send for. ``not_asked``: why of others nothing is known."""
 
     sender: Sender
     bound: Mapping[str, RegisteredDevice]
-    outage: RegistryUnavailableError | None = None
+    not_asked: FleetlaneError | None = None
 
     @classmethod
-    def asked(cls, sender: Sender, device_ids: frozenset[str], devices: CachedBoundDevices) -> Self:
-        """Look up which of these devices are bound to the sender; its own id is not looked up."""
+    def asked(
+        cls,
+        sender: Sender,
+        device_ids: frozenset[str],
+        devices: CachedBoundDevices,
+        rate_limiter: RateLimiter,
+        *,
+        now_ms: int,
+    ) -> Self:
+        """Look up which of these devices are bound to the sender; its own id is not looked up.
+
+        Each that is not counts as a message of the sender: nobody else pays for its look-up. A
+        sender that is beyond its rate limit is refused before the registry is asked.
+        """
         others = device_ids - {sender.device_id}
+        if not others:
+            return cls(sender=sender, bound={})
         try:
-            bound = devices.bound_to(sender.device_id, others) if others else {}
-        except RegistryUnavailableError as outage:
-            return cls(sender=sender, bound={}, outage=outage)
+            rate_limiter.check(sender.device_id, now_ms=now_ms)
+            bound = devices.bound_to(sender.device_id, others)
+        except (RegistryUnavailableError, RevokedDeviceError, TooManyMessagesError) as problem:
+            return cls(sender=sender, bound={}, not_asked=problem)
+        with suppress(TooManyMessagesError):
+            for _ in others - bound.keys():
+                rate_limiter.is_diverted(sender.device_id, now_ms=now_ms)
         return cls(sender=sender, bound=bound)
 
     def of(self, device_id: str) -> Sender:
@@ -43,12 +62,12 @@ class Senders:
         Raises:
             NotItsGatewayError: It may not.
             RevokedDeviceError: The device is revoked.
-            RegistryUnavailableError: Whether it may is not known.
+            FleetlaneError: Whether it may was not asked: ``not_asked``.
         """
         if device_id == self.sender.device_id:
             return self.sender
-        if self.outage is not None:
-            raise self.outage
+        if self.not_asked is not None:
+            raise self.not_asked
         device = self.bound.get(device_id)
         if device is None:
             raise NotItsGatewayError(self.sender.device_id, device_id)

@@ -9,7 +9,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from lambdas.http.device_request import Sender
 from lambdas.http.senders import Senders
-from lambdas.ingest.batch_document import Entry, entries_in, entry_from
+from lambdas.ingest.batch_document import BatchTooLargeError, Entry, entries_in, entry_from
 from lambdas.ingest.intake import Intake
 from lambdas.ingest.service import ANSWER_S, InboundMessage, Receipt, or_error
 
@@ -30,13 +30,14 @@ def land_batch(
     Raises:
         BadRequestError: The document is no batch.
         BatchTooLongError: It has too many entries; nothing was landed.
-        PayloadTooLargeError: It is too large; nothing was landed.
+        BatchTooLargeError: It is too large; nothing was landed.
     """
     until_s = time.monotonic() + ANSWER_S
-    intake.ingest.check_size(len(document))
+    if len(document) > intake.ingest.body_bytes_max:
+        raise BatchTooLargeError(len(document), intake.ingest.body_bytes_max)
     read = [or_error(entry_from, raw) for raw in entries_in(document)]
     ids = frozenset(one.device_id for one in read if isinstance(one, Entry))
-    senders = Senders.asked(sender, ids, devices)
+    senders = Senders.asked(sender, ids, devices, intake.rate_limiter, now_ms=arrival_millis)
     admitted = [_admitted(one, senders, arrival_millis) for one in read]
     inbound = [one for one in admitted if isinstance(one, InboundMessage)]
     landed = iter(intake.land_all(inbound, until_s=until_s))

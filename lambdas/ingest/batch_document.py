@@ -44,6 +44,15 @@ class BatchTooLongError(FleetlaneError):
         return f"the batch has {self.entries} entries; the limit is {ENTRIES_MAX} entries"
 
 
+class BatchTooLargeError(FleetlaneError):
+    """A batch has too many bytes. Nothing of it is landed."""
+
+    reason = "too_large"
+    size_bytes: int
+    limit_bytes: int
+    sentence = "the batch is {size_bytes} bytes; the limit is {limit_bytes} bytes: send it in parts"
+
+
 class Entry(Declared, frozen=True, kw_only=True):
     """One message of a batch. ``device_id`` is a claim: whose message it may be, others decide."""
 

@@ -13,7 +13,7 @@ from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.metrics import Dimension, FunctionMetric, Service
 from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
 from lambdas.http.problems import OF_REQUESTS, Answer, Jitter, Problem, Tags, translated
-from lambdas.ingest.batch_document import BatchTooLongError
+from lambdas.ingest.batch_document import BatchTooLargeError, BatchTooLongError
 from lambdas.ingest.service import BodyTooLargeError, Receipt
 from lambdas.ingest.sink_health import Condition, Sink
 
@@ -100,6 +100,7 @@ _TAGS: Final[Tags] = {
     NoSuchPathError: ProblemTag.NO_ROUTE,
     NoSuchMethodError: ProblemTag.NO_METHOD,
     BodyTooLargeError: ProblemTag.TOO_LARGE,
+    BatchTooLargeError: ProblemTag.TOO_LARGE,
     BatchTooLongError: ProblemTag.TOO_LARGE,
     PayloadUnavailableError: ProblemTag.TRY_LATER,
     NotDurableError: ProblemTag.TRY_LATER,

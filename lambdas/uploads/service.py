@@ -118,7 +118,7 @@ class Issuing:
             PayloadTooLargeError: More is declared than may be uploaded.
             NotItsGatewayError: The sender may not speak for this device.
             RevokedDeviceError: The device, or its gateway, may not send any more.
-            TooManyMessagesError: The device may send again later.
+            TooManyMessagesError: The device, or its gateway, may send again later.
             RegistryUnavailableError: Whether the sender may speak for it is not known.
             FlowsUnavailableError: S3 does not answer; it would not take the body either.
         """
@@ -138,7 +138,13 @@ class Issuing:
 
     def _issued(self, declaration: Declaration, now_ms: int) -> IssuedUpload:
         device_id = declaration.device_id
-        senders = Senders.asked(declaration.sender, frozenset({device_id}), self.devices)
+        senders = Senders.asked(
+            declaration.sender,
+            frozenset({device_id}),
+            self.devices,
+            self.rate_limiter,
+            now_ms=now_ms,
+        )
         device, via = senders.of(device_id), senders.via(device_id)
         is_diverted = self.rate_limiter.is_diverted(
             device_id, now_ms=now_ms, via=via, body_bytes=declaration.body_bytes

@@ -69,7 +69,7 @@ def test_the_example_in_c_sends_and_is_accepted(
         for path in ("streams/thermo", "streams/No-Stream", "nowhere/thermo")
     ]
 
-    assert sent == ["-1", "-2", "-2"]
+    assert sent == ["-1", "3600", "3600"]
 
 
 def test_the_example_in_micropython_sends_until_it_is_accepted(
@@ -80,8 +80,8 @@ def test_the_example_in_micropython_sends_until_it_is_accepted(
     exec(compile(fence.text, "device-guide.md", "exec"), example)  # noqa: S102 - what it is for
 
     sent = [
-        example["send"](edge.endpoints.api, device.token, stream, "boot-17-message-8", b"21.5")
-        for stream in ("thermo", "No-Stream")
+        example["send"](edge.endpoints.api, lambda _: device.token(), "thermo", key, b"21.5")
+        for key in ("boot-17-message-8", "k" * 257)
     ]
 
     assert sent == [True, False]

@@ -154,6 +154,18 @@ def test_the_gateways_own_answers_are_those_of_the_local_gateway(
     assert again == (None if expected is None else f"'{expected}'")
 
 
+def test_who_the_firewall_blocks_is_asked_to_slow_down_and_not_called_revoked(
+    dev: Synthesized,
+) -> None:
+    answers = [
+        one["Properties"] for one in dev.resources("AWS::ApiGateway::GatewayResponse").values()
+    ]
+    [answer] = [one for one in answers if one["ResponseType"] == "WAF_FILTERED"]
+
+    assert answer["StatusCode"] == "429"
+    assert answer["ResponseParameters"]["gatewayresponse.header.Retry-After"] == "'300'"
+
+
 def test_no_answer_of_the_gateway_is_a_500() -> None:
     statuses = {tag.status for tag, _ in PROBLEMS.values()}
 

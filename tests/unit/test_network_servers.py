@@ -1,6 +1,7 @@
 """docs/network-servers.md: its code is the example's, its commands run, the wrapper delivers."""
 
 import base64
+import importlib
 import importlib.util
 import json
 import shlex
@@ -105,6 +106,20 @@ def test_an_uplink_lands_as_its_sensors_message_byte_for_byte(
     assert answer.status == 202
     assert (message.device_id, message.via, message.stream) == (SENSOR, "d-1", "lht65")
     assert (message.device_type, message.body) == ("lht65", uplink(network_server))
+
+
+def test_an_uplink_of_chirpstack_needs_no_clock_of_a_radio_gateway(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(EXAMPLE)
+    parser = importlib.import_module("lht65").Lht65()
+    sample = json.loads(uplink("chirpstack"))
+    sample["rxInfo"] = [{"nsTime": "2026-11-03T14:05:09.123Z"}]
+    sample.pop("time", None)
+
+    [event] = parser.parse(json.dumps(sample).encode())
+
+    assert event["received_at"] == "2026-11-03T14:05:09.123Z"
 
 
 def test_a_join_has_no_entry(wrapper: ModuleType) -> None:

@@ -52,7 +52,8 @@ def _uplink(message: bytes) -> tuple[str, int, bytes]:
             payload = uplink.get("frm_payload", "")
         else:  # ChirpStack; before 4.6 it gives the gateway's time alone
             times = [one["nsTime"] for one in found["rxInfo"] if "nsTime" in one]
-            time, port, payload = min(times, default=found["time"]), found["fPort"], found["data"]
+            time = min(times) if times else found["time"]
+            port, payload = found["fPort"], found["data"]
         return str(time), int(port), base64.b64decode(payload, validate=True)
     except (LookupError, TypeError, ValueError, AttributeError) as problem:
         raise MalformedMessage(f"no uplink of a network server: {problem!r:.200}") from None

@@ -145,10 +145,12 @@ class RestDeviceApi(device_api.DeviceApi):
         suppress(health, "COG4", device_api.PUBLIC_HEALTH)
 
     def _add_answers(self) -> None:
+        retries_s = problem_answers.RETRY_AFTER_S
         for kind, (tag, detail) in problem_answers.PROBLEMS.items():
             headers = {"Content-Type": f"'{problem_answers.PROBLEM_CONTENT_TYPE}'"}
-            if tag in problem_answers.RETRY_AFTER_S:
-                headers["Retry-After"] = f"'{problem_answers.RETRY_AFTER_S[tag]}'"
+            again_s = retries_s.get(kind, retries_s.get(tag))
+            if again_s is not None:
+                headers["Retry-After"] = f"'{again_s}'"
             self.rest.add_gateway_response(
                 kind,
                 type=apigateway.ResponseType.of(kind),

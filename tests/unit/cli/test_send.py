@@ -45,6 +45,12 @@ def test_a_message_goes_to_its_streams_address(stream: str, lane: Lane, url: str
     assert message_url(API, stream, lane) == url
 
 
+def test_an_address_may_end_in_a_slash() -> None:
+    url = message_url(f"{API}/", "thermo", Lane.STANDARD)
+
+    assert url == f"{API}/v1/streams/thermo"
+
+
 def test_a_receipt_is_returned_as_it_came() -> None:
     answer = httpx.Response(202, json={"id": "1ab", "lane": "standard"})
 

@@ -197,6 +197,20 @@ def test_options_that_publishing_would_change_are_refused(value: str) -> None:
     assert "`options` hold what JSON does not" in refusal
 
 
+@pytest.mark.parametrize("value", ["18446744073709551616", "[" * 300 + "]" * 300])
+def test_options_that_no_job_could_hand_to_a_parser_are_refused(value: str) -> None:
+    refusal = refusal_of(f"{SMALLEST}options = {{ limit = {value} }}")
+
+    assert "`options` cannot be written as JSON" in refusal
+
+
+def test_a_flow_has_no_more_redirects_than_a_byte_can_number() -> None:
+    redirect = '{ when = "kind", equals = "alarm", to = "alarms" }'
+    refusal = refusal_of(f"canonical = {{ redirects = [{', '.join([redirect] * 256)}] }}{SMALLEST}")
+
+    assert "expected `array` of length <= 255" in refusal
+
+
 def test_identity_by_content_needs_an_event_time() -> None:
     refusal = refusal_of('identity = { by = "content" }' + SMALLEST)
 

@@ -176,9 +176,10 @@ class FakeFlows:
 
 
 class FakeDevices:
-    """A registry in memory."""
+    """A registry in memory. ``looked_up`` counts the devices that it was asked for."""
 
     def __init__(self, *devices: RegisteredDevice) -> None:
+        self.looked_up = 0
         self._devices = {device.device_id: device for device in devices}
 
     def register(self, device: RegisteredDevice) -> None:
@@ -188,4 +189,6 @@ class FakeDevices:
         return self._devices.get(device_id)
 
     def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
-        return {one: self._devices[one] for one in device_ids if one in self._devices}
+        asked = tuple(device_ids)
+        self.looked_up += len(asked)
+        return {one: self._devices[one] for one in asked if one in self._devices}

@@ -1,5 +1,6 @@
 from collections.abc import Iterable, Sequence
 
+import msgspec
 import pytest
 
 from clients.flows.parser_store import ArtifactMissingError
@@ -81,6 +82,36 @@ def test_two_flows_for_one_stream_are_refused() -> None:
         _activate("v1", store=store, topics=kafka, artifacts=NONE)
 
     assert (store.current_version, kafka.topics) == (None, {})
+
+
+def test_a_schema_that_is_none_is_refused_whatever_published_it() -> None:
+    flow = msgspec.structs.replace(_flow("thermo"), schema={"type": "array"})
+    store, kafka = _store(flow), FakeKafka([])
+
+    with pytest.raises(FlowsRefusedError, match="the schema of stream thermo is not for an event"):
+        _activate("v1", store=store, topics=kafka, artifacts=NONE)
+
+    assert (store.current_version, kafka.topics) == (None, {})
+
+
+def test_an_owner_has_at_most_a_mebibyte_of_flows() -> None:
+    rule = msgspec.structs.replace(_flow("thermo").parsers[0], options={"note": "x" * (1 << 20)})
+    store = _store(msgspec.structs.replace(_flow("thermo"), parsers=(rule,)))
+
+    with pytest.raises(FlowsRefusedError, match="the limit is 1048576 bytes"):
+        _activate("v1", store=store, topics=FakeKafka([]), artifacts=NONE)
+
+
+def test_an_owner_has_at_most_500_topics() -> None:
+    kinds = tuple(f"type-{one}" for one in range(200))
+    flow = _flow("thermo", topic="device_type")
+    rule = msgspec.structs.replace(flow.parsers[0], device_types=kinds)
+    store, kafka = _store(msgspec.structs.replace(flow, parsers=(rule,))), FakeKafka([])
+
+    with pytest.raises(FlowsRefusedError, match="topics; the limit is 500 topics"):
+        _activate("v1", store=store, topics=kafka, artifacts=NONE)
+
+    assert kafka.topics == {}
 
 
 def test_who_names_owners_learns_which_topics_are_new() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from clients.flows.parser_store import ArtifactUnavailableError, ParserStore
+from clients.flows.parser_store import ArtifactMissingError, ArtifactUnavailableError, ParserStore
 from clients.flows.store import FlowsOvertakenError, FlowStore
 from fleetlane.events.flows.artifacts import FlowArtifact, Manifest
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
@@ -128,6 +128,20 @@ def test_an_outage_is_no_refusal(bucket: Bucket) -> None:
 
     with pytest.raises(ArtifactUnavailableError):
         bucket.activate(version, artifacts=Down())
+
+
+def test_an_artifact_that_is_in_force_is_not_read_again(bucket: Bucket) -> None:
+    class Unread:
+        def manifest(self, artifact: FlowArtifact) -> Manifest:
+            raise ArtifactMissingError(artifact.key)
+
+    bucket.activate(bucket.publish(bucket.artifact))
+    known, more = bucket.flows.current(), FLOW.replace('"json"', '"csv"')
+    version = bucket.flows.publish([flow_from_toml(more, file="tank.toml")], [bucket.artifact])
+
+    bucket.activate(version, artifacts=Unread(), known=known)
+
+    assert bucket.flows.current().version == version
 
 
 def test_flows_that_somebody_changed_meanwhile_are_not_overwritten(bucket: Bucket) -> None:

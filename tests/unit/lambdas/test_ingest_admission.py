@@ -197,6 +197,36 @@ def test_of_a_gateway_s_batch_only_what_is_of_a_revoked_device_is_forbidden(
     assert (tags(answer), len(kafka.records())) == (["forbidden", ""], 1)
 
 
+def test_who_names_strangers_beyond_its_rate_limit_is_refused_before_the_registry_is_asked(
+    overrides: FakeOverrides, kafka: FakeKafka
+) -> None:
+    devices = FakeDevices()
+    routes = routes_with(overrides, producer=kafka, devices=devices)
+    strangers = [entry(f"e-{one}", device=f"stranger-{one}") for one in range(3)]
+
+    answers = [tags(post_batch(routes, *strangers)) for _ in range(3)]
+
+    assert answers == [["forbidden"] * 3, ["slow_down"] * 3, ["slow_down"] * 3]
+    assert devices.looked_up == 3
+
+
+def test_a_gateway_s_rate_limit_is_not_charged_for_the_devices_that_are_bound_to_it(
+    overrides: FakeOverrides, kafka: FakeKafka
+) -> None:
+    ids = [f"behind-{one}" for one in range(5)]
+    behind = [
+        RegisteredDevice(
+            device_id=one, device_type="meter", keys=(), gateway_id="d-1", registered_ms=0
+        )
+        for one in ids
+    ]
+    routes = routes_with(overrides, producer=kafka, devices=FakeDevices(*behind))
+
+    answers = [tags(post_batch(routes, entry("e-1", device=one))) for one in ids]
+
+    assert answers == [[""]] * 5
+
+
 def test_a_revoked_gateway_brings_nothing_of_anybody(
     kafka: FakeKafka, overrides: FakeOverrides
 ) -> None:

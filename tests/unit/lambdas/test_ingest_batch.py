@@ -261,6 +261,7 @@ def test_a_batch_over_the_limit_is_too_large_and_nothing_is_stored(
     answer = post_batch(routes, entry(data="x" * 1_000_000))
 
     assert (answer.status, answer.tag) == (413, "too_large")
+    assert answer.body["detail"].endswith("send it in parts")
     assert kafka.records() == []
 
 

@@ -217,6 +217,19 @@ def test_a_gateway_gets_no_form_for_a_device_that_is_not_its_own_or_may_not_send
     assert world.forms.signed_for == []
 
 
+def test_who_asks_for_strangers_beyond_its_rate_limit_is_refused_before_the_registry_is_asked() -> (
+    None
+):
+    registry = FakeDevices()
+    limits = Overrides(rate_limits=RateLimits(soft_per_minute=1, hard_per_minute=2))
+    world = World(overrides=limits, registry=registry)
+
+    answers = [world.ask(OF_ANOTHER, identity=GATEWAY)[0] for _ in range(4)]
+
+    assert answers == [403, 403, 429, 429]
+    assert registry.looked_up == 2
+
+
 def test_while_the_registry_is_unavailable_a_gateway_is_asked_to_come_again() -> None:
     world = World(registry=Away())
 

@@ -40,6 +40,7 @@ SPECIFICATION: dict[str, tuple[str, object]] = {
     "timestamp 64 (fixext 8)": ("d7ff77359400514b67b0", "2013-03-21T20:04:00.5Z"),
     "timestamp 64, all digits": ("d7ff0000000400000000", "1970-01-01T00:00:00.000000001Z"),
     "timestamp 96 (ext 8)": ("c70cff00000000ffffffffffffffff", "1969-12-31T23:59:59Z"),
+    "timestamp 96, of the year 1": ("c70cff00000000fffffff1886e0900", "0001-01-01T00:00:00Z"),
     "timestamp 96, with a fraction": ("c70cff000f4240ffffffffffffffff", "1969-12-31T23:59:59.001Z"),
     "str 8": ("d90161", "a"),
     "str 16": ("da000161", "a"),

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Annotated, Final, Literal
 
 import msgspec
+import orjson
 from msgspec import Meta, field
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
@@ -66,7 +67,11 @@ class ParserRule(_Table, frozen=True, kw_only=True):
         except InvalidSpecifier:
             problem = f"`firmware` {self.firmware!r} is no range like >=2,<3 (PEP 440)"
             raise ValueError(problem) from None
-        if msgspec.json.decode(msgspec.json.encode(self.options)) != self.options:
+        try:
+            written = orjson.dumps(self.options)  # as jobs hand them to a parser
+        except orjson.JSONEncodeError as problem:
+            raise ValueError(f"`options` cannot be written as JSON: {problem}") from None
+        if orjson.loads(written) != self.options:
             raise ValueError("`options` hold what JSON does not: a date or time, nan, inf")
 
 
@@ -91,7 +96,7 @@ class CanonicalRule(_Table, frozen=True, kw_only=True):
     """How a flow's canonical events are keyed, and which of them go elsewhere."""
 
     key: topics.CanonicalKey = topics.CanonicalKey.DEVICE_HOUR
-    redirects: tuple[Redirect, ...] = ()
+    redirects: Annotated[tuple[Redirect, ...], Meta(max_length=255)] = ()
 
 
 class IdentityRule(_Table, frozen=True, kw_only=True):

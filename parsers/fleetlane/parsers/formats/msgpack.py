@@ -75,4 +75,4 @@ def _rfc3339(value: object) -> object:
             f"timestamp of {value.seconds} seconds; allowed: years 1 to 9999"
         ) from None
     fraction = f".{value.nanoseconds:09d}".rstrip("0") if value.nanoseconds else ""
-    return f"{second:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+    return f"{second.replace(tzinfo=None).isoformat()}{fraction}Z"
