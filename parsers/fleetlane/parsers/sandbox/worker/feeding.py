@@ -148,14 +148,20 @@ class Feeding:
     def _read(
         self, reply: Reply, columns: memoryview, piece: Piece
     ) -> tuple[Part, CanonicalRecords]:
-        part, tails = read_result(reply, columns, self._topics)
-        is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
-        if not is_next or not 0 < part.messages <= piece.count:
-            raise InvalidReplyError("a reply to what it was not asked")
         first = piece.chunk.first + piece.first
-        envelopes = self._run.envelopes[first : first + part.messages]
-        records = with_identity(tails, envelopes, part.notes.events, self._run.assignment)
-        check_records(records)
+        try:
+            part, tails = read_result(reply, columns, self._topics)
+            is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
+            if not is_next or not 0 < part.messages <= piece.count:
+                raise InvalidReplyError("a reply to what it was not asked")
+            envelopes = self._run.envelopes[first : first + part.messages]
+            records = with_identity(tails, envelopes, part.notes.events, self._run.assignment)
+            check_records(records)
+        except InvalidReplyError:
+            raise
+        except Exception as problem:  # noqa: BLE001 - the edge to what a parser can forge
+            name = type(problem).__name__
+            raise InvalidReplyError(f"what cannot be read: {name}: {problem}") from None
         self._time_budget.charge(self._run.assignment, reply.charged_us, part.notes.parse_us)
         self._time_budget.output.charge(self._run.assignment.flow.stream, reply.charged_bytes)
         return part, records

@@ -112,7 +112,8 @@ class ParserChild:
     def ask(self, request: packets.Request, memory: WorkerMemory | None) -> None:
         """Send a request, and the chunk's own ``memory``, if it has any."""
         descriptors = [] if memory is None else [memory.descriptor]
-        with suppress(BrokenPipeError, ConnectionResetError):  # the next `reply` says so
+        # A child that has ended, or does not read: the next `reply` says so.
+        with suppress(BrokenPipeError, ConnectionResetError, BlockingIOError):
             socket.send_fds(self._socket, [request.packed()], descriptors)
 
     def reply(self, limits: WaitLimits) -> tuple[packets.Reply, memoryview] | None:

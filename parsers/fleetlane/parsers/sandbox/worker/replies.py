@@ -30,7 +30,7 @@ def read_result(
 ) -> tuple[Part, CanonicalRecords]:
     """Read what a child sent; the columns lie one behind the other, and are of the right size.
 
-    Raises ``InvalidReplyError`` where it does not hold together.
+    Raises ``InvalidReplyError`` where it does not hold together, or what decoding it raises.
     """
     bounds = pairwise(accumulate(reply.column_sizes, initial=0))
     parts = [columns[begin:end] for begin, end in bounds]
@@ -54,10 +54,7 @@ def _details(written: bytes) -> tuple[dict[int, str], dict[int, int]]:
     """What failed for what, and the sizes of bodies that were inflated, by place."""
     if not written:
         return {}, {}
-    try:
-        details, inflated = _notes.decode(written)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
-        raise InvalidReplyError(f"notes that cannot be read: {problem}") from None
+    details, inflated = _notes.decode(written)
     return {place: text[:DETAIL_CHARS_MAX] for place, text in details.items()}, inflated
 
 
@@ -80,7 +77,7 @@ def check_records(records: CanonicalRecords) -> None:
             raise InvalidReplyError(
                 f"offsets that do not hold together, or a record over {RECORD_BYTES_MAX} bytes"
             )
-    known = bytes(range(len(records.topics)))
+    known = bytes(range(256)[: len(records.topics)])
     if records.topic_indexes.tobytes().translate(None, known):
         raise InvalidReplyError("a topic that its flow does not have")
 
