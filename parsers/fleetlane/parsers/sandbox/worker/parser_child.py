@@ -16,7 +16,7 @@ from fleetlane.parsers.sandbox.results import InvalidReplyError, Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.shared_memory import ProgressMemory, WorkerMemory
 from fleetlane.parsers.sandbox.time_budget import Stopwatch
-from fleetlane.parsers.sandbox.worker.excess import bind_memory, excess_of
+from fleetlane.parsers.sandbox.worker.excess import BEYOND_BYTES, bind_memory, excess_of
 from fleetlane.parsers.sandbox.worker.zygote_client import Ending, Zygote, ZygoteGoneError
 
 TICK_S: Final = 0.05
@@ -169,9 +169,12 @@ class ParserChild:
         try:
             return self._zygote.ended(self.pid)
         except ZygoteGoneError:
-            with suppress(ProcessLookupError):  # it may have refused to die with its parent
-                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            self._kill()  # it may have refused to die with its parent
             return None
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):  # it is gone
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def _has_received(self, packet: memoryview, limits: WaitLimits) -> bool:
         size = self._received(packet, limits)
@@ -204,15 +207,16 @@ class ParserChild:
         elif self._killed_at is None and self._is_over(limits):
             self._killed_at = self._seen
             self._give_up_s = self._stopwatch.worked_s + KILLED_S_MAX
-            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            self._kill()
         else:
             self._kill_if_excessive()
 
     def _kill_if_excessive(self) -> None:
-        if not self._excess and (excess := excess_of(self.pid, self._folder)):
+        most = self._memory_bytes_max + BEYOND_BYTES
+        excess = excess_of(self.pid, self._folder, resident_bytes_max=most)
+        if excess and not self._excess:
             self._excess = excess
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            self._kill()
 
     def _is_over(self, limits: WaitLimits) -> bool:
         """Check the child. Faking progress gains a parser no more than ``request_s``."""
