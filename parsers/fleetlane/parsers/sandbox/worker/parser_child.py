@@ -116,8 +116,10 @@ class ParserChild:
         with suppress(BrokenPipeError, ConnectionResetError, BlockingIOError):
             socket.send_fds(self._socket, [request.packed()], descriptors)
 
-    def reply(self, limits: WaitLimits) -> tuple[packets.Reply, memoryview] | None:
+    def reply(self, limits: WaitLimits) -> tuple[packets.Reply, memoryview, int] | None:
         """The next reply, and its columns in memory that is the worker's alone.
+
+        The number is of microseconds that the child was seen to work: 0 within a first tick.
 
         ``None`` once the child is dead and all complete replies are read.
 
@@ -144,7 +146,7 @@ class ParserChild:
         if self._zygote.is_stopped:
             raise InvalidReplyError("a stop signal to its zygote")
         self._kill_if_excessive()
-        return reply, columns
+        return reply, columns, int(self._stopwatch.worked_s * 1e6) if self._is_watched else 0
 
     def end(self) -> ChildExit:
         """End the child, with all that it started, and give how it ended."""

@@ -1,11 +1,12 @@
 """Reading what a child sent. None of it is trusted: a parser can write all of its memory."""
 
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Annotated, Final
 
 import msgspec
 
-from fleetlane.events.lanes import BUFFER_BYTES_MAX
+from fleetlane.events.lanes import BUFFER_BYTES_MAX, GrowthLimits
 from fleetlane.events.topics import RECORD_BYTES_MAX
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
@@ -17,9 +18,21 @@ from fleetlane.parsers.sandbox.results import (
     Part,
     Verdict,
 )
+from fleetlane.parsers.sandbox.runs import (
+    EVENT_BYTES,
+    PART_BYTES,
+    USUAL_BYTES,
+    USUAL_RATIO,
+    Assignment,
+)
 
-_VERDICTS: Final = bytes(map(int, Verdict))
+_VERDICTS: Final = bytes({*Verdict} - {Verdict.CRASHED, Verdict.CHILDREN_USED_UP})
+"""What a child may report: the other two are for the worker to say."""
+
 _OFFSET_BYTES: Final = 4
+_RECORD_BYTES_MIN: Final = 16
+"""Each has a time's quality and an object at least."""
+
 type _Size = Annotated[int, msgspec.Meta(ge=0, le=BUFFER_BYTES_MAX)]
 _notes: Final = msgspec.json.Decoder(tuple[dict[int, str], dict[int, _Size]])
 _GUARD: Final = (1 << 31).to_bytes(_OFFSET_BYTES, "little")
@@ -80,6 +93,26 @@ def check_records(records: CanonicalRecords) -> None:
     known = bytes(range(256)[: len(records.topics)])
     if records.topic_indexes.tobytes().translate(None, known):
         raise InvalidReplyError("a topic that its flow does not have")
+
+
+def check_growth(reply: Reply, limits: GrowthLimits) -> None:
+    """Refuse more than one part of a child's messages may put out; raises ``InvalidReplyError``."""
+    events_max = PART_BYTES // _RECORD_BYTES_MIN + limits.events_max
+    if reply.events > events_max or reply.value_bytes > 2 * PART_BYTES + limits.output_bytes_max:
+        raise InvalidReplyError("more than its messages may put out")
+
+
+def charges_of(
+    reply: Reply, worked_us: int, bodies: Sequence[bytes], by: Assignment
+) -> tuple[int, int]:
+    """Microseconds and bytes: what the child reports, but no less than what the worker saw."""
+    beyond_us = worked_us - int(len(bodies) * by.usual_s * 1e6)
+    charged_bytes, usual_bytes = reply.charged_bytes, len(bodies) * USUAL_BYTES
+    put_out_bytes = reply.value_bytes + EVENT_BYTES * reply.events
+    if put_out_bytes > charged_bytes + usual_bytes:
+        usual_bytes += USUAL_RATIO * sum(map(len, bodies))
+        charged_bytes = max(charged_bytes, put_out_bytes - usual_bytes)
+    return max(reply.charged_us, beyond_us), charged_bytes
 
 
 def rise_by_at_most(offsets: memoryview, step_max: int) -> bool:
