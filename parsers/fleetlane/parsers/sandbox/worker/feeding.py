@@ -13,7 +13,6 @@ from typing import Final
 
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.packets import Reply
-from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.results import (
     Attempt,
     InvalidReplyError,
@@ -32,12 +31,7 @@ from fleetlane.parsers.sandbox.worker.parser_child import (
     ParserNotLoadedError,
     WaitLimits,
 )
-from fleetlane.parsers.sandbox.worker.replies import (
-    charges_of,
-    check_growth,
-    check_records,
-    read_result,
-)
+from fleetlane.parsers.sandbox.worker.replies import charges_of, read_records
 
 REQUESTS_IN_FLIGHT: Final = 3
 RETRIED: Final = frozenset({Verdict.PARSER_FAILED, Verdict.MEMORY, Verdict.CRASHED})
@@ -160,22 +154,13 @@ class Feeding:
     def _read(
         self, reply: Reply, columns: memoryview, worked_us: int, piece: Piece
     ) -> tuple[Part, CanonicalRecords]:
-        first = piece.chunk.first + piece.first
-        try:
-            part, tails = read_result(reply, columns, self._topics)
-            is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
-            if not is_next or not 0 < part.messages <= piece.count:
-                raise InvalidReplyError("a reply to what it was not asked")
-            check_growth(reply, self._run.assignment.growth)
-            envelopes = self._run.envelopes[first : first + part.messages]
-            records = with_identity(tails, envelopes, part.notes.events, self._run.assignment)
-            check_records(records)
-        except InvalidReplyError:
-            raise
-        except Exception as problem:  # noqa: BLE001 - the edge to what a parser can forge
-            name = type(problem).__name__
-            raise InvalidReplyError(f"what cannot be read: {name}: {problem}") from None
-        assignment, bodies = self._run.assignment, self._run.bodies[first : first + part.messages]
+        is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
+        if not is_next or not 0 < reply.messages <= piece.count:
+            raise InvalidReplyError("a reply to what it was not asked")
+        first, assignment = piece.chunk.first + piece.first, self._run.assignment
+        last = first + reply.messages
+        part, records = read_records(reply, columns, self._run.envelopes[first:last], assignment)
+        bodies = self._run.bodies[first:last]
         charged_us, charged_bytes = charges_of(reply, worked_us, bodies, assignment)
         self._time_budget.charge(assignment, charged_us, part.notes.parse_us)
         self._time_budget.output.charge(assignment.flow.stream, charged_bytes)

@@ -10,6 +10,7 @@ from fleetlane.events.lanes import BUFFER_BYTES_MAX, GrowthLimits
 from fleetlane.events.topics import RECORD_BYTES_MAX
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
+from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.results import (
     DETAIL_CHARS_MAX,
     NOTE_CODES,
@@ -36,6 +37,26 @@ _RECORD_BYTES_MIN: Final = 16
 type _Size = Annotated[int, msgspec.Meta(ge=0, le=BUFFER_BYTES_MAX)]
 _notes: Final = msgspec.json.Decoder(tuple[dict[int, str], dict[int, _Size]])
 _GUARD: Final = (1 << 31).to_bytes(_OFFSET_BYTES, "little")
+
+
+def read_records(
+    reply: Reply, columns: memoryview, envelopes: Sequence[bytes], by: Assignment
+) -> tuple[Part, CanonicalRecords]:
+    """Read what a child sent of these messages, and write whose each record is.
+
+    Raises ``InvalidReplyError`` where it cannot be read, for whatever reason.
+    """
+    try:
+        part, tails = read_result(reply, columns, by.topics)
+        check_growth(reply, by.growth)
+        records = with_identity(tails, envelopes, part.notes.events, by)
+        check_records(records)
+    except InvalidReplyError:
+        raise
+    except Exception as problem:  # noqa: BLE001 - the edge to what a parser can forge
+        name = type(problem).__name__
+        raise InvalidReplyError(f"what cannot be read: {name}: {problem}") from None
+    return part, records
 
 
 def read_result(
