@@ -195,7 +195,7 @@ class ChosenParsers:
             return
         self._logged.add((flow.stream, rule.use))
         instead = older.assignment.parser if isinstance(older, ChosenParser) else "no earlier one"
-        message = "parser %s of stream %s cannot be used (%s); used instead: %s"
+        message = "parser %s of stream %s cannot be used (%r); used instead: %s"
         _log.error(message, rule.use, flow.stream, problem, instead)
 
     def _version(self, version: str) -> PublishedFlows | None:

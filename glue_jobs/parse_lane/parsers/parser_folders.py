@@ -21,6 +21,12 @@ BYTES_MAX: Final = 1 << 30
 """Of all unpacked artifacts. Only those that no worker uses make room for others."""
 
 COMPILE_S_MAX: Final = 10.0
+COMPILE_BYTES_MAX: Final = 1 << 30
+_COMPILER: Final = f"""
+import compileall, resource
+resource.setrlimit(resource.RLIMIT_AS, ({COMPILE_BYTES_MAX}, {COMPILE_BYTES_MAX}))
+compileall.main()
+"""
 _COMPILED: Final = "__pycache__/"
 _BESIDE: Final = (".zip", ".compiled")
 """What an artifact was unpacked from, and the digests of what was compiled: to compare it with."""
@@ -157,7 +163,7 @@ def _compile(folder: Path) -> None:
 
     In a process of its own, as what is compiled is not ours. What that does not do is left.
     """
-    command = [sys.executable, "-I", "-m", "compileall", "-qq", "--invalidation-mode"]
+    command = [sys.executable, "-I", "-c", _COMPILER, "-qq", "--invalidation-mode"]
     with suppress(subprocess.TimeoutExpired):
         subprocess.run(  # noqa: S603 - our own interpreter
             [*command, "unchecked-hash", str(folder)],

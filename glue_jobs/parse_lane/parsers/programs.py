@@ -6,16 +6,12 @@ from typing import Final
 
 import orjson
 
-from clients.flows.parser_store import (
-    ArtifactChangedError,
-    ArtifactMissingError,
-    ArtifactUnavailableError,
-)
-from fleetlane.events.flows.artifacts import BadArtifactError, FlowArtifact, is_of_a_team
+from clients.flows.parser_store import ArtifactUnavailableError
+from fleetlane.events.flows.artifacts import FlowArtifact, is_of_a_team
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lanes import LaneLimits
-from fleetlane.parsers.registry import UnknownParserError, find_parser
+from fleetlane.parsers.registry import find_parser
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.runs import Program
 from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
@@ -23,7 +19,8 @@ from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 FETCHES_MAX: Final = 3
 """So often in a row S3 may fail to give an artifact before that is no outage any more."""
 
-_BROKEN = (ArtifactMissingError, ArtifactChangedError, BadArtifactError, UnknownParserError)
+OPTIONS_BYTES_MAX: Final = 128 << 10
+"""Of a rule, as JSON: they go to the zygote in one packet, half as long again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +64,13 @@ class Programs:
         self, published: PublishedFlows, flow: Flow, rule: ParserRule
     ) -> FoundProgram | MissingProgram:
         """The program of a rule; blocks while its artifact is fetched and loaded."""
-        options = orjson.dumps(rule.options, option=orjson.OPT_SORT_KEYS)
+        try:
+            options = orjson.dumps(rule.options, option=orjson.OPT_SORT_KEYS)
+        except orjson.JSONEncodeError as problem:  # too large a number, or too deep
+            return MissingProgram(problem=f"options of {rule.use}: {problem}")
+        if len(options) > OPTIONS_BYTES_MAX:
+            found = f"{len(options)} bytes; the limit is {OPTIONS_BYTES_MAX} bytes"
+            return MissingProgram(problem=f"options of {rule.use} have {found}")
         key = rule.use, options, published.by_use.get((flow.owner, rule.use))
         if key not in self._found:
             self._found[key] = self._sought(*key)
@@ -83,7 +86,7 @@ class Programs:
             if isinstance(folder, MissingProgram):
                 return folder
             parser = find_parser(use, folder)
-        except _BROKEN as problem:
+        except Exception as problem:  # noqa: BLE001 - an artifact may be broken in any way
             return MissingProgram(problem=f"{type(problem).__name__}: {problem}")
         program = Program(
             use=use,

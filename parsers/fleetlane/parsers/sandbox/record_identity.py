@@ -40,7 +40,7 @@ def with_identity(
     each of the ``envelopes``. Each tail is checked to be one, with one JSON object and no more: it
     could name another source behind a first end of the object.
 
-    Raises ``InvalidReplyError`` where one is not.
+    Raises ``InvalidReplyError`` where one is not, or what reading JSON raises.
     """
     whole, ends = bytes(tails.values), tails.value_ends.tolist()
     data = _data_of(whole, ends)
@@ -59,20 +59,12 @@ def with_identity(
             has_more = is_whole_key and key_ends[number + 1] - at != len(owner)
             if has_more or not keys.startswith(owner, at, key_ends[number + 1]):
                 raise InvalidReplyError("a record with the key of another device")
-            event = _event(data[number]) if is_hashed else {}
+            event = orjson.loads(data[number]) if is_hashed else {}
             tail = whole[ends[number] : ends[number + 1]]
             pieces.append(b'%b%b",%b' % (prefix, id_of(event).encode(), tail))
         place += count
     value_ends = array("i", accumulate(map(len, pieces), initial=0))
     return replace(tails, value_ends=memoryview(value_ends), values=memoryview(b"".join(pieces)))
-
-
-def _event(data: bytes) -> dict[str, object]:
-    try:
-        event: dict[str, object] = orjson.loads(data)
-    except orjson.JSONDecodeError as problem:
-        raise InvalidReplyError(f"a record that is no JSON: {problem}") from None
-    return event
 
 
 def _data_of(whole: bytes, ends: Sequence[int]) -> list[bytes]:
@@ -86,11 +78,8 @@ def _data_of(whole: bytes, ends: Sequence[int]) -> list[bytes]:
         if found is None or whole[end - 1] != ord("}"):
             raise InvalidReplyError("a record that begins or ends as none does")
         data.append(whole[found.end() : end - 1])
-    try:
-        whole.isascii() or whole.decode()
-        objects = _objects.decode(b"[%b]" % b",".join(data))
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
-        raise InvalidReplyError(f"a record that is no JSON: {problem}") from None
+    whole.isascii() or whole.decode()
+    objects = _objects.decode(b"[%b]" % b",".join(data))
     if list(map(len, objects)) != list(map(len, data)):
         raise InvalidReplyError("a record with more than one event")
     return data

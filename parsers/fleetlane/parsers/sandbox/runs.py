@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 import msgspec
 
@@ -12,6 +12,18 @@ from fleetlane.events.envelope import Message
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import GrowthLimits
 from fleetlane.events.topics import canonical_topic
+
+USUAL_BYTES: Final = 64 << 10
+USUAL_RATIO: Final = 64
+"""A body inflates to so many bytes, and so many times what came, without a charge; and its events
+likewise."""
+
+EVENT_BYTES: Final = 512
+"""What each event counts besides its own bytes: the identity that the worker adds, and that a
+record costs something, however small it is."""
+
+PART_BYTES: Final = 4 << 20
+"""What was parsed is handed on once its records have this many bytes."""
 
 _SEPARATOR = "\n"
 

@@ -102,6 +102,7 @@ class TimeBudget:
 
 
 TICKS_SEEN_MAX: Final = 2
+_CLOCK_TICK_NS: Final = 10_000_000
 
 
 def run_queue_ns(pid: int) -> int:
@@ -112,11 +113,21 @@ def run_queue_ns(pid: int) -> int:
         return 0
 
 
+def cpu_ns(pid: int) -> int:
+    """CPU time of all threads of a process, in ticks of 10 ms; 0 where it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return sum(map(int, fields[11:13])) * _CLOCK_TICK_NS
+    except (OSError, ValueError):
+        return 0
+
+
 class Stopwatch:
     """Measures one process between readings, which come about every ``tick_s``.
 
     A machine that paused, or has too many processes, adds nothing: between two readings at most
-    two ticks pass, and the time that the process waited in the run queue does not count.
+    two ticks pass, and the time that the process waited in the run queue does not count: but for
+    as long as it had a CPU, as its own threads may be what its main thread waits for.
     """
 
     def __init__(self, pid: int, *, tick_s: float) -> None:
@@ -126,12 +137,14 @@ class Stopwatch:
 
     def restart(self) -> None:
         self._seen_ns, self._waited_ns = time.monotonic_ns(), run_queue_ns(self._pid)
-        self.worked_s = 0.0
+        self._cpu_ns, self.worked_s = cpu_ns(self._pid), 0.0
 
     def read(self) -> float:
         """Add what has passed since the last reading, and give the sum in seconds."""
         now_ns, waited_ns = time.monotonic_ns(), run_queue_ns(self._pid)
-        passed_ns = min(now_ns - self._seen_ns, self._step_ns_max)
-        self.worked_s += max(0, passed_ns - (waited_ns - self._waited_ns)) / 1e9
-        self._seen_ns, self._waited_ns = now_ns, waited_ns
+        passed_ns, used_ns = min(now_ns - self._seen_ns, self._step_ns_max), cpu_ns(self._pid)
+        ran_ns = passed_ns - (waited_ns - self._waited_ns)
+        on_cpu_ns = min(passed_ns, used_ns - self._cpu_ns - _CLOCK_TICK_NS)
+        self.worked_s += max(0, ran_ns, on_cpu_ns) / 1e9
+        self._seen_ns, self._waited_ns, self._cpu_ns = now_ns, waited_ns, used_ns
         return self.worked_s

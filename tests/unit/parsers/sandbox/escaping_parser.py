@@ -255,6 +255,12 @@ def _exhausts_descriptors(_: Order) -> str | None:
     return "10,000 files"
 
 
+def _reserves_space(_: Order) -> str:
+    """Take space beyond a file's end, which its size does not show."""
+    with Path(_tmp("reserved")).open("wb") as file:
+        return _call(285, file.fileno(), 1, 0, 1 << 20)
+
+
 def _fills(_: Order) -> str | None:
     """Write until it cannot, or is ended: there must not be room for much."""
     written = 0
@@ -388,6 +394,9 @@ ESCAPES: dict[str, Escape] = {
     "spawns": _spawns,
     "executes": lambda _: os.execv(sys.executable, ["python", "-V"]),  # noqa: S606
     "executes-memory": _executes_memory,
+    "has-files-of-its-own-in-a-thread": _calls(56, 0x10900, 0, 0, 0, 0),
+    "unshares-its-files": _calls(436, 200, 300, 2),
+    "reserves-space": _reserves_space,
     "has-io-uring": _calls(425, 8, ctypes.create_string_buffer(120)),
     "has-bpf": _calls(321, 0, _words(2, 4, 4, 1), 128),
     "watches-performance": _calls(298, _words(1, 112), 0, -1, -1, 0),

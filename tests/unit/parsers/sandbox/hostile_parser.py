@@ -291,8 +291,16 @@ def _sends(packet: bytes) -> Callable[[Order], None]:
 
 def _told(**sizes: int) -> bytes:
     """A reply's first packet that tells of columns as large as this."""
-    names = ("mark", "first", "messages", "events", "keys", "values", "details", "charged", "end")
-    return struct.pack("<9q", *(sizes.get(name, 0) for name in names))
+    columns = ("events", "keys", "values", "details")
+    names = ("mark", "first", "messages", *columns, "charged_us", "charged_bytes", "is_retiring")
+    return struct.pack("<10q", *(sizes.get(name, 0) for name in names))
+
+
+def _forges_a_deep_record(_: Order) -> None:
+    """Have this process write events for a while that no canonical form can be made of."""
+    encoding = sys.modules["fleetlane.parsers.sandbox.child.encoding"]
+    deep = b'{"a":' * 300 + b"0" + b"}" * 300
+    vars(encoding)["canonical_tail"] = lambda *_: b'"timequality":"ok","data":' + deep + b"}"
 
 
 def _flood(order: Order) -> Iterator[Event]:
@@ -377,6 +385,7 @@ ACTS: dict[str, Callable[[Order], None]] = {
     "forges-progress": _forges_progress,
     "forges-progress-for-ever": _forges_progress_for_ever,
     "blames-and-exits": _blames_and_exits,
+    "forges-a-deep-record": _forges_a_deep_record,
     "sends-a-strange-packet": _sends(b"strange"),
     "sends-an-empty-packet": _sends(b""),
     "sends-a-reply-below-zero": _sends(_told(values=-8)),

@@ -1,14 +1,23 @@
 """Hostile messages among good ones: each has its right verdict, and all good ones come out once."""
 
+import os
+import signal
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+import msgspec
 import pytest
 
+from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.parsers.sandbox.packets import Request
 from fleetlane.parsers.sandbox.results import Verdict
-from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.runs import Program, TimeAllowance
+from fleetlane.parsers.sandbox.worker.chunks import Slots
+from fleetlane.parsers.sandbox.worker.parser_child import ParserChild
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
+from fleetlane.parsers.sandbox.worker.zygote_client import Zygote
 from tests.unit.parsers.sandbox.conftest import PARSE_S, body_of, children_of, outcomes_of, run_of
 from tests.unit.parsers.sandbox.machine import loaded_at_twice_its_cores
 
@@ -87,6 +96,74 @@ def test_a_hostile_message_harms_none_of_its_neighbours(
         number: [{"id": number, "event": 0}, {"id": number, "event": 1}] for number in good
     }
     assert len(children_of(lasting_sandboxes.zygote_pid)) <= 1
+
+
+HASHED = """
+stream = "gps"
+owner = "acme"
+[event_time]
+field = "at"
+unit = "ms"
+[identity]
+by = "content"
+[[parsers]]
+use = "json"
+"""
+
+
+def test_a_record_that_has_no_canonical_form_fails_its_own_message_alone(
+    lasting_sandboxes: Sandboxes, hostile: Program
+) -> None:
+    bodies = [body_of(number) for number in range(10)]
+    bodies[4] = body_of(4, "forges-a-deep-record")
+    plain = run_of(hostile, bodies)
+    hashed = msgspec.structs.replace(plain.assignment, flow=flow_from_toml(HASHED, file="t.toml"))
+
+    outcomes = outcomes_of(lasting_sandboxes, replace(plain, assignment=hashed))
+
+    assert outcomes.verdicts == dict.fromkeys(range(10), Verdict.OK) | {4: Verdict.CRASHED}
+
+
+def test_a_flow_with_more_topics_than_a_byte_can_name_is_parsed(
+    lasting_sandboxes: Sandboxes, hostile: Program
+) -> None:
+    redirects = "".join(
+        f'[[canonical.redirects]]\nwhen = "event"\nequals = {number}\nto = "gps-{number}"\n'
+        for number in range(1, 300)
+    )
+    flow = flow_from_toml(HASHED + redirects, file="t.toml")
+    plain = run_of(hostile, [body_of(0)])
+    wide = msgspec.structs.replace(plain.assignment, flow=flow)
+
+    outcomes = outcomes_of(lasting_sandboxes, replace(plain, assignment=wide))
+
+    assert outcomes.verdicts == {0: Verdict.OK}
+    assert outcomes.topics == {"canonical.gps", "canonical.gps-1"}
+
+
+def test_requests_that_a_child_does_not_read_end_no_batch(hostile: Program) -> None:
+    zygote, slots = Zygote(parts=()), Slots()
+    child = ParserChild(zygote, hostile, slots.memory)
+    child.await_parser()
+    os.kill(child.pid, signal.SIGSTOP)
+    nothing = TimeAllowance(0, 0, 0, 0)
+    request = Request(
+        mark=0,
+        begin=0,
+        chunk_bytes=0,
+        first=0,
+        messages=0,
+        charged_us=0,
+        charged_bytes=0,
+        allowance=nothing,
+    )
+
+    for _ in range(5_000):
+        child.ask(request, None)
+
+    assert child.end().verdict is Verdict.CRASHED
+    zygote.close()
+    slots.memory.close()
 
 
 def _mixed(

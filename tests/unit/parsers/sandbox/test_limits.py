@@ -6,14 +6,18 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.parsers.sandbox.packets import Reply, data_packets
 from fleetlane.parsers.sandbox.results import InvalidReplyError
+from fleetlane.parsers.sandbox.runs import EVENT_BYTES, USUAL_BYTES, USUAL_RATIO, Assignment
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory, read_only
-from fleetlane.parsers.sandbox.time_budget import Stopwatch
-from fleetlane.parsers.sandbox.worker.replies import read_result
+from fleetlane.parsers.sandbox.time_budget import Stopwatch, cpu_ns
+from fleetlane.parsers.sandbox.worker.excess import excess_of
+from fleetlane.parsers.sandbox.worker.replies import charges_of, check_growth, read_result
 
 TOPICS = ("canonical.gps",)
 
@@ -36,6 +40,39 @@ def test_what_the_worker_wrote_cannot_be_mapped_for_writing() -> None:
 
     assert bytes(read_only(memory.descriptor, 4096)[:5]) == b"input"
     memory.close()
+
+
+def test_the_cpu_time_of_a_process_is_that_of_all_its_threads() -> None:
+    busy = [sys.executable, "-c", _THREADS]
+    with subprocess.Popen(busy, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.read(1)
+        used_ns = cpu_ns(process.pid)
+        while cpu_ns(process.pid) < used_ns + 50_000_000:
+            time.sleep(0.01)
+
+        process.kill()
+
+    assert cpu_ns(process.pid) == 0, "it is gone"
+
+
+_THREADS = """
+import threading, time
+def spin():
+    while True:
+        pass
+for _ in range(3):
+    threading.Thread(target=spin, daemon=True).start()
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_process_with_too_much_memory_is_over_its_limit(tmp_path: Path) -> None:
+    pid, folder = os.getpid(), str(tmp_path)
+
+    assert excess_of(pid, folder, resident_bytes_max=1 << 40) is None
+    assert "the limit is 1 bytes" in (excess_of(pid, folder, resident_bytes_max=1) or "")
 
 
 _CHILD = """
@@ -88,6 +125,36 @@ def test_what_a_child_sent_is_read() -> None:
     assert (part.messages, list(records)) == (1, [("canonical.gps", b"key.", b"val.")])
 
 
+BY = Assignment(
+    flow=flow_from_toml(
+        'stream = "gps"\nowner = "acme"\n[[parsers]]\nuse = "json"', file="test.toml"
+    ),
+    parser="p@1",
+    parse_s=1.0,
+)
+
+
+def test_messages_are_charged_no_less_than_what_the_worker_saw_of_them() -> None:
+    forged = _reply(value_bytes=1 << 20, events=10)
+
+    charged_us, charged_bytes = charges_of(forged, 450_000, [b"1" * 10], BY)
+
+    assert charged_us == 450_000 - 100_000
+    assert charged_bytes == (1 << 20) + 10 * EVENT_BYTES - USUAL_BYTES - 10 * USUAL_RATIO
+
+
+def test_what_a_child_reports_itself_is_charged_where_it_is_more() -> None:
+    honest = _reply(charged_us=900_000, charged_bytes=5_000)
+
+    assert charges_of(honest, 450_000, [b""], BY) == (900_000, 5_000)
+
+
+@pytest.mark.parametrize("size", ["events", "value_bytes"])
+def test_more_than_messages_may_put_out_is_refused(size: str) -> None:
+    with pytest.raises(InvalidReplyError, match="more than"):
+        check_growth(_reply(**{size: 128 << 20}), BY.growth)
+
+
 @pytest.mark.parametrize(
     ("columns", "problem"),
     [
@@ -95,6 +162,7 @@ def test_what_a_child_sent_is_read() -> None:
         (_columns(ends=(2, 4)), "offsets"),
         (_columns(topic=1), "topic"),
         (_columns(verdict=99), "notes"),
+        (_columns(verdict=10, events=0), "notes"),
         (_columns(events=2), "number of events"),
         (_columns(verdict=1), "failed"),
     ],

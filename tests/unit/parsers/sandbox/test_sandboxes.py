@@ -60,6 +60,54 @@ def test_two_versions_of_one_parser_run_side_by_side(
     assert found == ["1.0", "2.0", "1.0", "2.0"]
 
 
+LIFTING = """
+import mmap, resource
+_, hard = resource.getrlimit(resource.RLIMIT_AS)
+resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+mmap.mmap(-1, 16 << 30)
+
+class Parser:
+    def parse(self, message):
+        return ()
+"""
+
+
+def test_a_parser_cannot_lift_its_memory_limit_when_it_is_imported(
+    sandboxes: Sandboxes, install: Install
+) -> None:
+    site = install("lifting==1.0", "lifting:Parser", LIFTING)
+
+    problem = sandboxes.loaded(program("lifting==1.0", site)).problem
+
+    assert problem is not None
+    assert "Cannot allocate memory" in problem
+
+
+SLOW_AND_LEAVING = """
+import threading, time
+time.sleep(0.3)
+
+class Parser:
+    def parse(self, message):
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+        yield {}
+"""
+
+
+def test_loading_a_parser_again_is_charged_to_its_flow_and_uses_up_children(
+    thrifty: Sandboxes, install: Install
+) -> None:
+    site = install("leaving==1.0", "leaving:Parser", SLOW_AND_LEAVING)
+    budget = TimeBudget(flow_s_max=100)
+    runs = [run_of(program("leaving==1.0", site), [b""]) for _ in range(5)]
+
+    verdicts = [outcomes_of(thrifty, run, budget).verdicts[0] for run in runs]
+
+    assert verdicts[:3] == [Verdict.OK] * 3
+    left_us = budget.left_us(runs[0].assignment)
+    assert left_us < 100e6 - 2 * 200_000, "two loads behind the first took 300 ms each"
+
+
 def test_options_reach_the_parser(sandboxes: Sandboxes, hostile: Program) -> None:
     unknown = program(hostile.use, hostile.location, colour="red")
 

@@ -22,7 +22,7 @@ from fleetlane.parsers.sandbox.results import (
     Verdict,
     notes_of,
 )
-from fleetlane.parsers.sandbox.runs import Assignment, Body, EncodedBody, TimeAllowance
+from fleetlane.parsers.sandbox.runs import PART_BYTES, Assignment, Body, EncodedBody, TimeAllowance
 from fleetlane.parsers.sandbox.time_budget import Stopwatch
 
 type _Message = tuple[bytes, Body | EncodedBody]
@@ -88,9 +88,6 @@ class SoftLimit:
         finally:
             self._is_in_tick = False
 
-
-PART_BYTES: Final = 4 << 20
-"""What was parsed is handed on once its records have this many bytes."""
 
 _NOT_TRIED: Final = (Verdict.NOT_TRIED, 0, 0, NO_TIME, NO_TIME)
 _FINE: Final = (Verdict.OK, "")

@@ -2,12 +2,17 @@
 
 import time
 from collections.abc import Callable
-from typing import Final
 
 from fleetlane.events.lanes import GrowthLimits
 from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
 from fleetlane.parsers.sandbox.results import OverLimitError, Verdict
-from fleetlane.parsers.sandbox.runs import EncodedBody, TimeAllowance
+from fleetlane.parsers.sandbox.runs import (
+    EVENT_BYTES,
+    USUAL_BYTES,
+    USUAL_RATIO,
+    EncodedBody,
+    TimeAllowance,
+)
 
 
 class Charge:
@@ -51,16 +56,6 @@ class Charge:
             self.is_short, self.charged_from_us = True, short_us
             self._short_from_ns = time.perf_counter_ns()
         self.is_overdrawn = used_us > budget_us + overdraft_us
-
-
-USUAL_BYTES: Final = 64 << 10
-USUAL_RATIO: Final = 64
-"""A body inflates to so many bytes, and so many times what came, without a charge; and its events
-likewise."""
-
-EVENT_BYTES: Final = 512
-"""What each event counts besides its own bytes: the identity that the worker adds, and that a
-record costs something, however small it is."""
 
 
 class Growth:

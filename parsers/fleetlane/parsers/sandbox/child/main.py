@@ -24,7 +24,8 @@ from fleetlane.parsers.sandbox.runs import Assignment, Program
 from fleetlane.parsers.sandbox.shared_memory import progress_of, read_only
 
 LOAD_BYTES_MAX: Final = 4 << 30
-"""Address space that loading a parser may take; its messages' limits come on top."""
+"""Address space that loading a parser may take, and twice as much if it lifts its limit as far as
+it can; its messages' limits come on top."""
 
 _ASSIGNMENTS_KEPT_MAX: Final = 256
 _assignment_from: Final = lru_cache(_ASSIGNMENTS_KEPT_MAX)(msgspec.json.Decoder(Assignment).decode)
@@ -80,7 +81,8 @@ def serve(program: Program, connection: socket.socket, shared: tuple[int, int], 
     os.close(input_memory)
     os.close(progress)
     own = OwnProcess()
-    _limit_address_space(own.address_space_bytes() + LOAD_BYTES_MAX)
+    began_with = own.address_space_bytes()
+    _limit_address_space(began_with + LOAD_BYTES_MAX, began_with + 2 * LOAD_BYTES_MAX)
     enter(jail, program.location)
     try:
         parser = load_parser(program.use, json.loads(program.options), program.location)
@@ -201,9 +203,12 @@ class _MemoryLimit:
         return self._own.address_space_bytes() - self._began_with > self._bytes_max // 2
 
 
-def _limit_address_space(total_bytes: int) -> None:
+def _limit_address_space(total_bytes: int, most_bytes: int = resource.RLIM_INFINITY) -> None:
+    """Limit it within the hard limit: ``most_bytes``, and the worker's behind the loading."""
     _, hard_bytes = resource.getrlimit(resource.RLIMIT_AS)
-    if hard_bytes != resource.RLIM_INFINITY:  # the worker's, once the parser is loaded
+    if hard_bytes == resource.RLIM_INFINITY:
+        hard_bytes = most_bytes
+    if hard_bytes != resource.RLIM_INFINITY:
         total_bytes = min(total_bytes, hard_bytes)
     resource.setrlimit(resource.RLIMIT_AS, (total_bytes, hard_bytes))
 

@@ -26,9 +26,10 @@ _SET_FILTER, _WITHOUT_SLOWING = 1, 4
 _FIRST_NEW: Final = 424
 """From here on numbers are the same on all machines, and calls newer than any fallback."""
 
-_THREAD: Final = 0x10900
+_THREAD: Final = 0x10D00
 _NOT_OF_A_THREAD: Final = 0x7E022000
-"""``CLONE_VM``, ``_SIGHAND`` and ``_THREAD``; ``CLONE_PTRACE`` and what makes namespaces."""
+"""``CLONE_VM``, ``_FILES``, ``_SIGHAND`` and ``_THREAD``: threads share the 96 files that they may
+have open; ``CLONE_PTRACE`` and what makes namespaces."""
 
 _FCNTL: Final = (*range(8), *range(36, 39), 1030, 1032, 1034)
 """Not ``F_SETOWN`` and ``F_SETSIG``: they have the kernel send signals to others."""

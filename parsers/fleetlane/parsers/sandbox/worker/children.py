@@ -6,6 +6,7 @@ from typing import Final
 
 from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.time_budget import run_queue_ns
 from fleetlane.parsers.sandbox.worker.chunks import Slots
 from fleetlane.parsers.sandbox.worker.excess import resident_bytes
 from fleetlane.parsers.sandbox.worker.parser_child import (
@@ -37,7 +38,8 @@ def retry_rate_limit() -> TokenBucket:
 class Children:
     """The children of one program, and the memory they share with the worker.
 
-    One of them, the current one, lives on from run to run until it fails or is stopped.
+    One of them, the current one, lives on from run to run until it fails or is stopped. What it
+    took to load the parser again for those behind the first is ``reload_us``, until it is charged.
     """
 
     def __init__(
@@ -47,7 +49,8 @@ class Children:
         self._program, self._zygote = program, zygote
         self._respawns, self._retries = respawns, retries
         self._child: ParserChild | None = None
-        self._is_alarmed = False
+        self._is_alarmed = self._has_loaded = False
+        self.reload_us = 0
         self._problem: ParserNotLoadedError | None = None
         self._load_again_s = 0.0
 
@@ -60,6 +63,7 @@ class Children:
         """
         if self._child is not None and self._child.is_orphan:
             self.end_current()
+            self._has_loaded = False  # this one is the fault of another
         if self._child is None:
             self._child = self._loaded()
         return self._child
@@ -115,7 +119,11 @@ class Children:
             now_s = time.monotonic()
             self._problem = problem
             self._load_again_s = now_s + LOAD_PAUSE_SHARE * (now_s - began_s)
-            _log.warning("parser %s cannot be loaded: %s", self._program.use, problem)
+            _log.warning("parser %s cannot be loaded: %r", self._program.use, str(problem))
             raise
         self._problem = None
+        if self._has_loaded:
+            took_us = (time.monotonic() - began_s) * 1e6 - run_queue_ns(child.pid) / 1000
+            self.reload_us += max(0, int(took_us))
+        self._has_loaded = True
         return child

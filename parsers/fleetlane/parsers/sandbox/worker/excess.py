@@ -9,15 +9,16 @@ from typing import Final
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX
 from fleetlane.parsers.sandbox.jail.entering import FILES_MAX, FOLDER_BYTES_MAX, THREADS_MAX
 
-_BEYOND_BYTES: Final = 2 * OUTPUT_BYTES_MAX + (1 << 30)
-"""Of address space, for the output and for the largest body: mapped, and copied."""
+BEYOND_BYTES: Final = 2 * OUTPUT_BYTES_MAX + (1 << 30)
+"""For the output and for the largest body, mapped and copied: of address space, once the parser is
+loaded; and of resident memory, always."""
 
 _NOT_THREADS = 2
 """Links of a folder that has no folders in it."""
 
 
-def excess_of(pid: int, folder: str) -> str | None:
-    """What of a child is over its limit, if anything is: its threads, or the files in its folder.
+def excess_of(pid: int, folder: str, *, resident_bytes_max: int) -> str | None:
+    """What of a child is over its limit, if any is: threads, memory, or the files in its folder.
 
     Takes some microseconds for a child that has left no files.
     """
@@ -25,6 +26,9 @@ def excess_of(pid: int, folder: str) -> str | None:
         threads = os.stat(f"/proc/{pid}/task").st_nlink - _NOT_THREADS  # noqa: PTH116 - often
         if threads > THREADS_MAX:
             return f"its process had {threads} threads; the limit is {THREADS_MAX}"
+        resident = resident_bytes(pid)
+        if resident > resident_bytes_max:
+            return f"its process had {resident} bytes; the limit is {resident_bytes_max} bytes"
         return _excess_in(folder)
     except FileNotFoundError:  # it has ended, or has removed a folder just now
         return None
@@ -55,9 +59,10 @@ def resident_bytes(pid: int) -> int:
 
 def bind_memory(pid: int, memory_bytes_max: int) -> None:
     """Limit the address space of a child whose parser is loaded, above what it sets itself."""
-    with suppress(ProcessLookupError, FileNotFoundError):  # it has ended
+    # It has ended; or a thread of its parser has limited it more, which only root undoes.
+    with suppress(ProcessLookupError, FileNotFoundError, PermissionError):
         pages = int(Path(f"/proc/{pid}/statm").read_bytes().split()[0])
-        most = pages * resource.getpagesize() + memory_bytes_max + _BEYOND_BYTES
-        soft, _ = resource.prlimit(pid, resource.RLIMIT_AS)
-        own = most if soft == resource.RLIM_INFINITY else min(soft, most)  # it has set none yet
-        resource.prlimit(pid, resource.RLIMIT_AS, (own, most))
+        most = pages * resource.getpagesize() + memory_bytes_max + BEYOND_BYTES
+        limits = resource.prlimit(pid, resource.RLIMIT_AS)
+        soft, hard = (most if one == resource.RLIM_INFINITY else min(one, most) for one in limits)
+        resource.prlimit(pid, resource.RLIMIT_AS, (soft, hard))

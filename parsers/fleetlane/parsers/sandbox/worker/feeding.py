@@ -13,7 +13,6 @@ from typing import Final
 
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.packets import Reply
-from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.results import (
     Attempt,
     InvalidReplyError,
@@ -32,7 +31,7 @@ from fleetlane.parsers.sandbox.worker.parser_child import (
     ParserNotLoadedError,
     WaitLimits,
 )
-from fleetlane.parsers.sandbox.worker.replies import check_records, read_result
+from fleetlane.parsers.sandbox.worker.replies import charges_of, read_records
 
 REQUESTS_IN_FLIGHT: Final = 3
 RETRIED: Final = frozenset({Verdict.PARSER_FAILED, Verdict.MEMORY, Verdict.CRASHED})
@@ -105,6 +104,7 @@ class Feeding:
 
     def _ask(self) -> None:
         child = self._children.current()
+        self._charge_reloads()
         while self._waiting and self._refusal() is None and len(self._asked) < REQUESTS_IN_FLIGHT:
             piece = self._waiting[0]
             if isinstance(piece, Retry):  # after the child has answered all that it was sent
@@ -115,6 +115,11 @@ class Feeding:
                 piece.count = 1
             self._send(child, piece)
             self._asked.append(piece)
+
+    def _charge_reloads(self) -> None:
+        if self._children.reload_us:
+            self._time_budget.charge(self._run.assignment, self._children.reload_us)
+            self._children.reload_us = 0
 
     def _send(self, child: ParserChild, piece: Piece) -> None:
         allowance = self._time_budget.allowance(self._run.assignment)
@@ -128,16 +133,17 @@ class Feeding:
         request_s = min(piece.count * assignment.kill_s, honest_s)
         return WaitLimits(message_s=assignment.kill_s, request_s=request_s)
 
-    def _answered(self, reply: Reply, columns: memoryview) -> Iterator[Result]:
+    def _answered(self, reply: Reply, columns: memoryview, worked_us: int) -> Iterator[Result]:
         piece = self._asked[0]
         chunk, first = piece.chunk, piece.first
-        part, records = self._read(reply, columns, piece)
+        part, records = self._read(reply, columns, worked_us, piece)
         piece.first, piece.count = first + part.messages, piece.count - part.messages
         if not piece.count:
             self._asked.popleft()
         if reply.is_retiring:
             self._children.end_current()
             self._put_asked_back()
+            self._check_respawns()
         failed = {place: one for place, one in part.failed().items() if one.verdict in RETRIED}
         if failed:
             by_place = {first + place: one for place, one in failed.items()}
@@ -146,18 +152,18 @@ class Feeding:
         yield self._result(chunk, rest, records)
 
     def _read(
-        self, reply: Reply, columns: memoryview, piece: Piece
+        self, reply: Reply, columns: memoryview, worked_us: int, piece: Piece
     ) -> tuple[Part, CanonicalRecords]:
-        part, tails = read_result(reply, columns, self._topics)
         is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
-        if not is_next or not 0 < part.messages <= piece.count:
+        if not is_next or not 0 < reply.messages <= piece.count:
             raise InvalidReplyError("a reply to what it was not asked")
-        first = piece.chunk.first + piece.first
-        envelopes = self._run.envelopes[first : first + part.messages]
-        records = with_identity(tails, envelopes, part.notes.events, self._run.assignment)
-        check_records(records)
-        self._time_budget.charge(self._run.assignment, reply.charged_us, part.notes.parse_us)
-        self._time_budget.output.charge(self._run.assignment.flow.stream, reply.charged_bytes)
+        first, assignment = piece.chunk.first + piece.first, self._run.assignment
+        last = first + reply.messages
+        part, records = read_records(reply, columns, self._run.envelopes[first:last], assignment)
+        bodies = self._run.bodies[first:last]
+        charged_us, charged_bytes = charges_of(reply, worked_us, bodies, assignment)
+        self._time_budget.charge(assignment, charged_us, part.notes.parse_us)
+        self._time_budget.output.charge(assignment.flow.stream, charged_bytes)
         return part, records
 
     def _after(self, death: ChildExit) -> None:
@@ -177,6 +183,9 @@ class Feeding:
         else:
             chunk.is_suspect = True
             self._waiting.appendleft(piece)
+        self._check_respawns()
+
+    def _check_respawns(self) -> None:
         if not self._children.may_respawn():
             self._refused = CHILDREN_USED_UP
 
@@ -186,6 +195,7 @@ class Feeding:
             for place, earlier in retry.failed.items():
                 if child is None and self._refusal() is None:
                     child = self._children.fresh(is_blamed=retry.is_blamed)
+                    self._charge_reloads()
                 attempt, records, child = self._alone(child, retry.chunk, place, earlier)
                 if retry.is_blamed and attempt.verdict is Verdict.OK:
                     retry.chunk.is_suspect = True

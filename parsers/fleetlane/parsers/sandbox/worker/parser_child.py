@@ -16,7 +16,7 @@ from fleetlane.parsers.sandbox.results import InvalidReplyError, Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.shared_memory import ProgressMemory, WorkerMemory
 from fleetlane.parsers.sandbox.time_budget import Stopwatch
-from fleetlane.parsers.sandbox.worker.excess import bind_memory, excess_of
+from fleetlane.parsers.sandbox.worker.excess import BEYOND_BYTES, bind_memory, excess_of
 from fleetlane.parsers.sandbox.worker.zygote_client import Ending, Zygote, ZygoteGoneError
 
 TICK_S: Final = 0.05
@@ -112,11 +112,14 @@ class ParserChild:
     def ask(self, request: packets.Request, memory: WorkerMemory | None) -> None:
         """Send a request, and the chunk's own ``memory``, if it has any."""
         descriptors = [] if memory is None else [memory.descriptor]
-        with suppress(BrokenPipeError, ConnectionResetError):  # the next `reply` says so
+        # A child that has ended, or does not read: the next `reply` says so.
+        with suppress(BrokenPipeError, ConnectionResetError, BlockingIOError):
             socket.send_fds(self._socket, [request.packed()], descriptors)
 
-    def reply(self, limits: WaitLimits) -> tuple[packets.Reply, memoryview] | None:
+    def reply(self, limits: WaitLimits) -> tuple[packets.Reply, memoryview, int] | None:
         """The next reply, and its columns in memory that is the worker's alone.
+
+        The number is of microseconds that the child was seen to work: 0 within a first tick.
 
         ``None`` once the child is dead and all complete replies are read.
 
@@ -143,7 +146,7 @@ class ParserChild:
         if self._zygote.is_stopped:
             raise InvalidReplyError("a stop signal to its zygote")
         self._kill_if_excessive()
-        return reply, columns
+        return reply, columns, int(self._stopwatch.worked_s * 1e6) if self._is_watched else 0
 
     def end(self) -> ChildExit:
         """End the child, with all that it started, and give how it ended."""
@@ -168,9 +171,12 @@ class ParserChild:
         try:
             return self._zygote.ended(self.pid)
         except ZygoteGoneError:
-            with suppress(ProcessLookupError):  # it may have refused to die with its parent
-                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            self._kill()  # it may have refused to die with its parent
             return None
+
+    def _kill(self) -> None:
+        with suppress(ProcessLookupError):  # it is gone
+            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
 
     def _has_received(self, packet: memoryview, limits: WaitLimits) -> bool:
         size = self._received(packet, limits)
@@ -203,15 +209,16 @@ class ParserChild:
         elif self._killed_at is None and self._is_over(limits):
             self._killed_at = self._seen
             self._give_up_s = self._stopwatch.worked_s + KILLED_S_MAX
-            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            self._kill()
         else:
             self._kill_if_excessive()
 
     def _kill_if_excessive(self) -> None:
-        if not self._excess and (excess := excess_of(self.pid, self._folder)):
+        most = self._memory_bytes_max + BEYOND_BYTES
+        excess = excess_of(self.pid, self._folder, resident_bytes_max=most)
+        if excess and not self._excess:
             self._excess = excess
-            with suppress(ProcessLookupError):
-                signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            self._kill()
 
     def _is_over(self, limits: WaitLimits) -> bool:
         """Check the child. Faking progress gains a parser no more than ``request_s``."""

@@ -1,14 +1,16 @@
 """Reading what a child sent. None of it is trusted: a parser can write all of its memory."""
 
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import Annotated, Final
 
 import msgspec
 
-from fleetlane.events.lanes import BUFFER_BYTES_MAX
+from fleetlane.events.lanes import BUFFER_BYTES_MAX, GrowthLimits
 from fleetlane.events.topics import RECORD_BYTES_MAX
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
+from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.results import (
     DETAIL_CHARS_MAX,
     NOTE_CODES,
@@ -17,12 +19,44 @@ from fleetlane.parsers.sandbox.results import (
     Part,
     Verdict,
 )
+from fleetlane.parsers.sandbox.runs import (
+    EVENT_BYTES,
+    PART_BYTES,
+    USUAL_BYTES,
+    USUAL_RATIO,
+    Assignment,
+)
 
-_VERDICTS: Final = bytes(map(int, Verdict))
+_VERDICTS: Final = bytes({*Verdict} - {Verdict.CRASHED, Verdict.CHILDREN_USED_UP})
+"""What a child may report: the other two are for the worker to say."""
+
 _OFFSET_BYTES: Final = 4
+_RECORD_BYTES_MIN: Final = 16
+"""Each has a time's quality and an object at least."""
+
 type _Size = Annotated[int, msgspec.Meta(ge=0, le=BUFFER_BYTES_MAX)]
 _notes: Final = msgspec.json.Decoder(tuple[dict[int, str], dict[int, _Size]])
 _GUARD: Final = (1 << 31).to_bytes(_OFFSET_BYTES, "little")
+
+
+def read_records(
+    reply: Reply, columns: memoryview, envelopes: Sequence[bytes], by: Assignment
+) -> tuple[Part, CanonicalRecords]:
+    """Read what a child sent of these messages, and write whose each record is.
+
+    Raises ``InvalidReplyError`` where it cannot be read, for whatever reason.
+    """
+    try:
+        part, tails = read_result(reply, columns, by.topics)
+        check_growth(reply, by.growth)
+        records = with_identity(tails, envelopes, part.notes.events, by)
+        check_records(records)
+    except InvalidReplyError:
+        raise
+    except Exception as problem:  # noqa: BLE001 - the edge to what a parser can forge
+        name = type(problem).__name__
+        raise InvalidReplyError(f"what cannot be read: {name}: {problem}") from None
+    return part, records
 
 
 def read_result(
@@ -30,7 +64,7 @@ def read_result(
 ) -> tuple[Part, CanonicalRecords]:
     """Read what a child sent; the columns lie one behind the other, and are of the right size.
 
-    Raises ``InvalidReplyError`` where it does not hold together.
+    Raises ``InvalidReplyError`` where it does not hold together, or what decoding it raises.
     """
     bounds = pairwise(accumulate(reply.column_sizes, initial=0))
     parts = [columns[begin:end] for begin, end in bounds]
@@ -54,10 +88,7 @@ def _details(written: bytes) -> tuple[dict[int, str], dict[int, int]]:
     """What failed for what, and the sizes of bodies that were inflated, by place."""
     if not written:
         return {}, {}
-    try:
-        details, inflated = _notes.decode(written)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
-        raise InvalidReplyError(f"notes that cannot be read: {problem}") from None
+    details, inflated = _notes.decode(written)
     return {place: text[:DETAIL_CHARS_MAX] for place, text in details.items()}, inflated
 
 
@@ -80,9 +111,29 @@ def check_records(records: CanonicalRecords) -> None:
             raise InvalidReplyError(
                 f"offsets that do not hold together, or a record over {RECORD_BYTES_MAX} bytes"
             )
-    known = bytes(range(len(records.topics)))
+    known = bytes(range(256)[: len(records.topics)])
     if records.topic_indexes.tobytes().translate(None, known):
         raise InvalidReplyError("a topic that its flow does not have")
+
+
+def check_growth(reply: Reply, limits: GrowthLimits) -> None:
+    """Refuse more than one part of a child's messages may put out; raises ``InvalidReplyError``."""
+    events_max = PART_BYTES // _RECORD_BYTES_MIN + limits.events_max
+    if reply.events > events_max or reply.value_bytes > 2 * PART_BYTES + limits.output_bytes_max:
+        raise InvalidReplyError("more than its messages may put out")
+
+
+def charges_of(
+    reply: Reply, worked_us: int, bodies: Sequence[bytes], by: Assignment
+) -> tuple[int, int]:
+    """Microseconds and bytes: what the child reports, but no less than what the worker saw."""
+    beyond_us = worked_us - int(len(bodies) * by.usual_s * 1e6)
+    charged_bytes, usual_bytes = reply.charged_bytes, len(bodies) * USUAL_BYTES
+    put_out_bytes = reply.value_bytes + EVENT_BYTES * reply.events
+    if put_out_bytes > charged_bytes + usual_bytes:
+        usual_bytes += USUAL_RATIO * sum(map(len, bodies))
+        charged_bytes = max(charged_bytes, put_out_bytes - usual_bytes)
+    return max(reply.charged_us, beyond_us), charged_bytes
 
 
 def rise_by_at_most(offsets: memoryview, step_max: int) -> bool:

@@ -1,0 +1,87 @@
+"""From a rule to its program: whatever a team may publish fails its own flow alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
+from fleetlane.events.flows.flow import ParserRule
+from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.parsers.sandbox.results import Result
+from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
+from fleetlane.parsers.sandbox.time_budget import TimeBudget
+from glue_jobs.parse_lane.parsers.programs import FoundProgram, MissingProgram, Programs
+from tests.unit.glue_jobs.conftest import NoArtifacts
+
+
+class LoadsAll:
+    """Sandboxes that are never asked to parse."""
+
+    def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]:
+        raise NotImplementedError
+
+    def loaded(self, program: Program) -> Loaded:
+        return Loaded()
+
+    def jail_problems(self) -> dict[str, str]:
+        return {}
+
+    def close(self) -> None: ...
+
+
+class Unpacked(NoArtifacts):
+    """Gives every artifact the same folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._unpacked = folder
+
+    def folder_of(self, artifact: FlowArtifact) -> Path:
+        return self._unpacked
+
+
+FLOW = flow_from_toml('stream = "gps"\nowner = "acme"\n[[parsers]]\nuse = "json"', file="t.toml")
+
+
+def _found(folder: Path, rule: ParserRule) -> FoundProgram | MissingProgram:
+    artifact = FlowArtifact(owner="acme", use="tank==1.0", key="parsers/acme/x", sha256="0" * 64)
+    published = PublishedFlows(version="1", flows=(FLOW,), artifacts=(artifact,))
+    limits = LANE_LIMITS[Lane.FAST]
+    programs = Programs(folders=Unpacked(folder), sandboxes=LoadsAll(), limits=limits)
+    return programs.of_rule(published, FLOW, rule)
+
+
+def _nested(levels: int) -> dict[str, Any]:
+    return {"a": _nested(levels - 1)} if levels else {}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"n": 2**64}, _nested(300), {"text": "x" * 200_000}],
+    ids=["a number over 64 bits", "too deep", "too large"],
+)
+def test_options_that_no_parser_can_be_given_leave_a_rule_without_a_program(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    rule = ParserRule(use="json")
+    rule.options.update(options)
+
+    found = _found(tmp_path, rule)
+
+    assert isinstance(found, MissingProgram)
+    assert not found.is_outage
+    assert "options of json" in found.problem
+
+
+def test_an_artifact_with_broken_metadata_leaves_a_rule_without_a_program(tmp_path: Path) -> None:
+    metadata = tmp_path / "tank-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "entry_points.txt").write_text("[fleetlane.parsers]\ntank = tank:Parser\n")
+    (metadata / "METADATA").write_bytes(b"\xff\xfe")
+
+    found = _found(tmp_path, ParserRule(use="tank==1.0"))
+
+    assert isinstance(found, MissingProgram)
+    assert not found.is_outage
