@@ -49,7 +49,7 @@ LAKE_JOBS: Final = (
     f" lake --tables {LakeTables.ARCHIVE} --lake_trigger_ms 15000;"
     " standing_ledger --ledger_interval_s 15"
 )
-LAKE_NICENESS: Final = 10
+LAKE_NICENESS: Final = 5
 """What the lake takes of a laptop's cores is what others leave: half of them before it had an
 application of its own, which it has in AWS as well."""
 
