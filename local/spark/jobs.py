@@ -50,8 +50,8 @@ LAKE_JOBS: Final = (
     " standing_ledger --ledger_interval_s 15"
 )
 LAKE_NICENESS: Final = 5
-"""What the lake takes of a laptop's cores is what others leave: half of them before it had an
-application of its own, which it has in AWS as well."""
+"""A third of what a busy part of another has. The lake took half of a laptop's cores before it had
+an application of its own, which it has in AWS as well."""
 
 
 def jobs_of(*, slow_parse_ms_max: int = SLOW_PARSE_MS_MAX) -> str:
