@@ -63,7 +63,7 @@ class ServerProcess:
     """
 
     niceness = 0
-    """Servers of a higher one have the CPU that others leave."""
+    """Servers of a higher one have less of the CPU where others want it."""
 
     def __init__(
         self,
