@@ -3,9 +3,10 @@
 import signal
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -32,8 +33,8 @@ _MEANINGS: Final = {
 }
 
 
-class ProgressShown:
-    """Shows each progress it is called with. A context manager."""
+class ProgressShown(AbstractContextManager["ProgressShown"]):
+    """Shows each progress it is called with."""
 
     def __init__(
         self, console: Console, *, monotonic: Callable[[], float] = time.monotonic
@@ -49,9 +50,6 @@ class ProgressShown:
         elif self._monotonic() >= self._next_line_s:
             self._console.print(progress_line(progress), soft_wrap=True)
             self._next_line_s = self._monotonic() + _LINE_EVERY_S
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         if self._live is not None:
