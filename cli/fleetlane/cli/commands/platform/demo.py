@@ -4,7 +4,7 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -17,7 +17,7 @@ from fleetlane.cli.commands.platform.up import sigterm_as_ctrl_c
 from fleetlane.cli.output.tables import table_lines
 from fleetlane.cli.output.waiting import StepsShown
 from local.demo.demo import DemoEvents, DemoProgress, DemoResult, DemoSettings, run_demo
-from operations.lanes.tally import Delays, LaneCounts
+from operations.lanes.tally import Delays
 from operations.ledger.reconciliation import Ledger
 
 _LINE_EVERY_S: Final = 3.0
@@ -58,9 +58,9 @@ class ProgressShown(AbstractContextManager["ProgressShown"]):
 
 def progress_table(progress: DemoProgress) -> str:
     """A row a lane, what the devices did above it."""
-    headings = ("lane", *_numbers(next(iter(progress.lanes.values()))))
+    headings = ("lane", *asdict(next(iter(progress.lanes.values()))))
     rows = [
-        (lane.value, *(f"{number:,}" for number in _numbers(counts).values()))
+        (lane.value, *(f"{number:,}" for number in asdict(counts).values()))
         for lane, counts in progress.lanes.items()
     ]
     return "\n".join([_summary(progress), *table_lines(headings, rows, right=headings[1:])])
@@ -70,7 +70,7 @@ def progress_line(progress: DemoProgress) -> str:
     """The same in one line; numbers that are 0 are left out."""
     parts = [_summary(progress)]
     for lane, counts in progress.lanes.items():
-        shown = [f"{name} {number:,}" for name, number in _numbers(counts).items() if number]
+        shown = [f"{name} {number:,}" for name, number in asdict(counts).items() if number]
         if shown:
             parts.append(f"{lane.value}: {', '.join(shown)}")
     return " | ".join(parts)
@@ -90,10 +90,6 @@ def _summary(progress: DemoProgress) -> str:
     places = ", ".join(f"{number:,} in {place}" for place, number in progress.landed.items())
     landed = f"; accepted: {places}" if places else ""
     return f"{progress.elapsed_s:.0f} s: {sent}{waiting}{landed}"
-
-
-def _numbers(counts: LaneCounts) -> dict[str, int]:
-    return {field.name: getattr(counts, field.name) for field in fields(counts)}
 
 
 def demo(
