@@ -19,8 +19,7 @@ from fleetlane.cli.output.times import TimeOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
 from fleetlane.events.times import DAY_MS, day_of, millis_from_rfc3339, now_ms
-from operations.fleet.newest import ViewRows, newest
-from operations.lake import questioned_lake
+from operations.lake import ViewRows, newest, questioned_lake
 from operations.platform import Platform
 
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
