@@ -17,7 +17,6 @@ from fleetlane.cli.commands.platform.up import sigterm_as_ctrl_c
 from fleetlane.cli.output.tables import table_lines
 from fleetlane.cli.output.waiting import StepsShown
 from local.demo.demo import DemoEvents, DemoProgress, DemoResult, DemoSettings, run_demo
-from operations.lanes.tally import Delays
 from operations.ledger.reconciliation import Ledger
 
 _LINE_EVERY_S: Final = 3.0
@@ -141,8 +140,8 @@ def _show(result: DemoResult, settings: DemoSettings) -> None:
         typer.echo(line, err=True)
     typer.echo(ledger_table(result.ledger))
     typer.echo(result.runaway.line())
-    typer.echo(f"others, arrival to parsed: before it {_shown(result.others_before)};")
-    typer.echo(f"  until it was quarantined {_shown(result.others_during)}")
+    typer.echo(f"others, arrival to parsed: before it {result.others_before or 'nothing'};")
+    typer.echo(f"  until it was quarantined {result.others_during or 'nothing'}")
     typer.echo(f"canary: {result.canaries:,} messages known in advance, all in the ledger above")
     typer.echo(f"written to {_from_here(settings.ledger_path)}")
     typer.echo("\nTry next, the last two in another terminal:")
@@ -157,10 +156,6 @@ def _show(result: DemoResult, settings: DemoSettings) -> None:
             typer.echo(line, err=True)
         typer.echo(f"\n{result.standing.line()}")
     typer.echo(f"\n{result.ledger.line()}")
-
-
-def _shown(delays: Delays | None) -> str:
-    return "nothing" if delays is None else str(delays)
 
 
 def _from_here(path: Path) -> Path:
