@@ -129,8 +129,7 @@ _POLL_INTERVAL_S: Final = 0.2
 def awaited_trace(reader: RecordSource, raw_id: str, *, wait_s: float) -> MessageTrace:
     """Read ``TRACED_TOPICS`` until a message has ended, with all its events; ``wait_s`` at most.
 
-    Raises:
-        KafkaUnreadableError: Kafka does not answer.
+    Raises ``KafkaUnreadableError``.
     """
     trace, until_s = MessageTrace(raw_id=raw_id), time.monotonic() + wait_s
     while True:
@@ -153,12 +152,7 @@ def _take_all(records: Iterable[Record], trace: MessageTrace) -> None:
 
 
 def _raw_id_of(store: RecordStore, given: str, since_ms: int | None) -> str:
-    """The message of an event, or whose id begins so; of an event that has expired by its id.
-
-    Raises:
-        NoTraceError: None was found.
-        AmbiguousIdError: Several messages have ids that begin so.
-    """
+    """The message of an event, or whose id begins so; of an event that has expired by its id."""
     ids = set[str]()
     for record in store.matching(TRACED_TOPICS, since_ms=since_ms) if given else ():
         for one, raw_id in _ids_in(record, given.encode()):
