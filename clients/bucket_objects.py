@@ -1,5 +1,6 @@
 """The objects of one bucket: what S3 fails at is an error of its caller's, what is missing None."""
 
+import base64
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -106,11 +107,12 @@ class BucketObjects:
                 return None
             raise self._unavailable(key, str(problem)) from problem
 
-    def put_promptly(self, key: str, body: bytes, *, digest: str) -> str | None:
-        """Write an object whose SHA-256 is ``digest``, in Base64; gives the one that S3 found.
+    def put_promptly(self, key: str, body: bytes, *, sha256: bytes) -> None:
+        """Write an object; returns once S3 has it and has found its digest to be ``sha256``.
 
         Tries once more if that failed within a quarter of a second: of more there is no time.
         """
+        digest = base64.b64encode(sha256).decode()
         options = {"ChecksumAlgorithm": "SHA256", "ChecksumSHA256": digest}
         began_s = time.monotonic()
         answer: PutObjectOutputTypeDef | None
@@ -120,7 +122,9 @@ class BucketObjects:
             if time.monotonic() - began_s > PROMPT_S:
                 raise self._unavailable(key, str(problem)) from problem
             answer = self.ask(key, lambda: self._put(key, body, options))
-        return None if answer is None else answer.get("ChecksumSHA256")
+        confirmed = None if answer is None else answer.get("ChecksumSHA256")
+        if confirmed != digest:
+            raise self._unavailable(key, f"S3 confirmed digest {confirmed}, not {digest}")
 
     def delete(self, key: str) -> None:
         """Delete an object; one that is not there is no error."""

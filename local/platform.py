@@ -3,9 +3,10 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Self
+from typing import Final
 
 import boto3
 
@@ -74,7 +75,7 @@ class PlatformSettings:
     slow_parse_ms_max: int = SLOW_PARSE_MS_MAX
 
 
-class Platform:
+class Platform(AbstractContextManager["Platform"]):
     """Starts all parts, restarts what dies, and stops them; a context manager that stops.
 
     The parts are attributes, for tests that kill them. ``endpoints`` and ``flows``, those in
@@ -188,9 +189,6 @@ class Platform:
     @property
     def s3(self) -> S3Client:
         return boto3.client("s3", **self.aws.client_settings)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final, Protocol
+from typing import Final
 
-from clients.account import AccountUnavailableError
+from clients.account import AccountUnavailableError, AwsAccount
 from infra.stages import Engine, Stage
 from local.setup.doctor import MISSING, OK, Finding
 
@@ -18,24 +18,11 @@ _GLUE_DPUS: Final = ("Glue DPUs", "glue", "L-08F3B322", 1)
 _QUOTAS_PAGE: Final = "ask for more in Service Quotas, which may take days"
 
 
-class Account(Protocol):
-    """``AwsAccount``."""
-
-    def number(self) -> str: ...
-    def zones(self) -> set[str]: ...
-    def is_bootstrapped(self) -> bool: ...
-    def functions_at_once(self) -> int: ...
-    def requests_per_s(self) -> int: ...
-    def quota(self, service: str, code: str) -> int: ...
-    def certificate_state(self, arn: str) -> str: ...
-    def read(self, url: str) -> None: ...
-
-
 type _Said = tuple[str, str]
 """What there is, and the remedy; as in ``Finding``."""
 
 
-def lacking(stage: Stage, account: Account) -> Iterator[Finding]:
+def lacking(stage: Stage, account: AwsAccount) -> Iterator[Finding]:
     """Check one thing after the other; changes nothing. What AWS does not say is lacking."""
     what, service, code, each = _EMR_VCPUS if stage.engine is Engine.EMR else _GLUE_DPUS
     checks: list[tuple[str, Callable[[], _Said]]] = [
@@ -96,11 +83,11 @@ def _email(stage: Stage) -> _Said:
     return stage.alarm_email, ""
 
 
-def _certificate(arn: str, account: Account) -> _Said:
+def _certificate(arn: str, account: AwsAccount) -> _Said:
     state = account.certificate_state(arn)
     return f"{arn} is {state}", "" if state == "ISSUED" else "finish its validation in ACM"
 
 
-def _file(url: str, account: Account) -> _Said:
+def _file(url: str, account: AwsAccount) -> _Said:
     account.read(url)
     return url, ""

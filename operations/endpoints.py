@@ -118,7 +118,6 @@ class LocalStage(_Announced, frozen=True, kw_only=True):
 
 
 def localstack_at(endpoint_url: str, region: str = REGION) -> AwsSettings:
-    """The LocalStack that answers there."""
     return AwsSettings(
         endpoint_url=endpoint_url, region=region, access_key_id=_ANY_KEY, secret_access_key=_ANY_KEY
     )

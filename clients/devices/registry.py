@@ -127,22 +127,30 @@ class DeviceRegistry:
 
     def set_status(self, device_id: str, status: DeviceStatus) -> None:
         """Change a device's status, and nothing else of it; raises ``UnknownDeviceError``."""
-        with reaching_dynamodb():
-            try:
-                self._table.update_item(
-                    Key={"device_id": device_id},
-                    UpdateExpression="SET #status = :status",
-                    ConditionExpression="attribute_exists(device_id)",
-                    ExpressionAttributeNames={"#status": "status"},
-                    ExpressionAttributeValues={":status": status.value},
-                )
-            except self._table.meta.client.exceptions.ConditionalCheckFailedException:
-                raise UnknownDeviceError(device_id) from None
+        if not is_updated(
+            self._table,
+            device_id,
+            UpdateExpression="SET #status = :status",
+            ConditionExpression="attribute_exists(device_id)",
+            ExpressionAttributeNames={"#status": "status"},
+            ExpressionAttributeValues={":status": status.value},
+        ):
+            raise UnknownDeviceError(device_id)
 
 
 def reaching_dynamodb() -> AbstractContextManager[None]:
     """Turn what boto3 raises inside into ``RegistryUnavailableError``."""
     return asking(RegistryUnavailableError)
+
+
+def is_updated(table: Table, device_id: str, **update: Any) -> bool:
+    """Update a device's item by arguments of ``update_item``; says whether their condition held."""
+    with reaching_dynamodb():
+        try:
+            table.update_item(Key={"device_id": device_id}, **update)
+        except table.meta.client.exceptions.ConditionalCheckFailedException:
+            return False
+    return True
 
 
 def _problem_of(keys: tuple[Jwk, ...]) -> str | None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clients.aws import Table
-from clients.devices.registry import reaching_dynamodb
+from clients.devices.registry import is_updated, reaching_dynamodb
 from fleetlane.events.times import DAY_MS
 
 
@@ -38,18 +38,14 @@ class DeviceSightings:
         if sighting.firmware is not None:
             change += ", firmware = :firmware"
             values[":firmware"] = sighting.firmware
-        with reaching_dynamodb():
-            try:
-                self._table.update_item(
-                    Key={"device_id": sighting.device_id},
-                    UpdateExpression=change,
-                    ConditionExpression="attribute_exists(device_id) AND "
-                    "(attribute_not_exists(last_seen_ms) OR last_seen_ms < :day)",
-                    ExpressionAttributeValues=values,
-                )
-            except self._table.meta.client.exceptions.ConditionalCheckFailedException:
-                return False
-        return True
+        return is_updated(
+            self._table,
+            sighting.device_id,
+            UpdateExpression=change,
+            ConditionExpression="attribute_exists(device_id) AND "
+            "(attribute_not_exists(last_seen_ms) OR last_seen_ms < :day)",
+            ExpressionAttributeValues=values,
+        )
 
     def find(self, device_id: str) -> Sighting | None:
         """When a device was last seen; ``None`` where it never was."""

@@ -123,7 +123,9 @@ class KafkaProducer:
         began_s = time.monotonic()
         deadline_s = began_s + min(within_s, self._delivery_timeout_s)
         self.serve()
-        producer = self._fresh_producer()
+        if self._token is not None and self._token.is_over(self._clock_s()):
+            self._replace(self._producer)
+        producer = self._producer
         if self._connects(producer, records[0].topic, deadline_s):
             deliveries = [self._produced(producer, record) for record in records]
             for delivery in deliveries:
@@ -148,11 +150,6 @@ class KafkaProducer:
     def serve(self) -> None:
         """Take note of what came from Kafka meanwhile, such as a late confirmation."""
         self._poll(self._producer, 0)
-
-    def _fresh_producer(self) -> RawProducer:
-        if self._token is not None and self._token.is_over(self._clock_s()):
-            self._replace(self._producer)
-        return self._producer
 
     def _connects(self, producer: RawProducer, topic: str, deadline_s: float) -> bool:
         """Whether there is a connection; nothing is produced before, so nothing comes late."""

@@ -64,7 +64,6 @@ class BlockedMessages:
         self.put(msgspec.structs.replace(blocked, is_skipped=True))
 
     def retry(self, blocked: BlockedMessage) -> None:
-        """Let it be tried again."""
         self._objects.delete(_key(blocked))
 
 

@@ -3,8 +3,9 @@
 import zipfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import boto3
@@ -64,7 +65,7 @@ def _output(outputs: Outputs, name: str) -> str:
     return value
 
 
-class LocalCloud:
+class LocalCloud(AbstractContextManager["LocalCloud"]):
     """A deployed local stage with Kafka and Spark beside it; a context manager that stops all.
 
     ``resources``, ``publisher`` and ``api_url``, where ``/v1/…`` is, are known once started.
@@ -148,9 +149,6 @@ class LocalCloud:
     @property
     def s3(self) -> S3Client:
         return boto3.client("s3", **self.aws_settings)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()

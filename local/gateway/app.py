@@ -114,7 +114,10 @@ class Gateway:
     async def _answered(self, request: Request) -> Response:
         try:
             check_headers(request.headers)
-            match = _match_of(request)
+            found = {one.resource.method: one for one in matched(raw_path(request))}
+            match = found.get(request.method)
+            if match is None:
+                raise no_route(request.method, allowed=found)
             event = await self._event_of(request, match)
             return await self._integrated(event, match.resource.function)
         except RefusedError as refusal:
@@ -145,14 +148,6 @@ class Gateway:
             raise refused(ProblemTag.TRY_LATER, "the function did not answer in time") from None
         except Exception as problem:  # the edge to the function
             raise refused(ProblemTag.TRY_LATER, "the function failed") from problem
-
-
-def _match_of(request: Request) -> Match:
-    found = {one.resource.method: one for one in matched(raw_path(request))}
-    match = found.get(request.method)
-    if match is None:
-        raise no_route(request.method, allowed=found)
-    return match
 
 
 def _check_size(event: Event) -> None:

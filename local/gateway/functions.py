@@ -43,12 +43,7 @@ class Functions:
         self._timeout_s = timeout_s
 
     async def called(self, handler: Handler, event: Event) -> object:
-        """Call a handler and wait for what it returns.
-
-        Raises:
-            TimeoutError: It did not return in time.
-            Exception: Whatever the handler raises.
-        """
+        """Call a handler; gives what it returns or raises, or ``TimeoutError`` after its time."""
         context, loop = LambdaContext(timeout_s=self._timeout_s), asyncio.get_running_loop()
         returned = loop.run_in_executor(self._executor, handler, event, context)
         return await asyncio.wait_for(returned, self._timeout_s)

@@ -39,11 +39,7 @@ def step(checkout: Checkout) -> Step:
 
 
 def check(checkout: Checkout) -> None:
-    """Ask java for its version.
-
-    Raises:
-        CannotSetUpError: There is none, it does not answer, or it is too old.
-    """
+    """Raise ``CannotSetUpError`` where there is no java, none that answers, or one too old."""
     java = executable(checkout)
     if java is None:
         home = checkout.environment.get("JAVA_HOME")

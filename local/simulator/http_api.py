@@ -39,11 +39,7 @@ class HttpApi:
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="device")
 
     async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
-        """Send one request.
-
-        Raises:
-            NoAnswerError: The connection failed, or nothing came in time.
-        """
+        """Send one request; raises ``NoAnswerError`` if it fails, or nothing comes in time."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self._posted, path, body, headers)
 

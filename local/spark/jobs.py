@@ -76,7 +76,6 @@ class LocalLake:
 
     @property
     def warehouse(self) -> str:
-        """Where tables lie, as a URL."""
         return self.folder.as_uri()
 
     @property

@@ -3,7 +3,6 @@
 import csv
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import batched
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -109,14 +108,6 @@ class BadDeviceFileError(FleetlaneError):
     sentence = "{path}: {problem}; nothing was registered"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
-    """How many devices were registered, and how many already were, identically."""
-
-    registered: int
-    unchanged: int
-
-
 class ImportRegistry(Protocol):
     """Where devices are looked up and registered."""
 
@@ -154,8 +145,11 @@ class DeviceImport:
                 yield from (f"line {line}: {problem}" for problem in found)
             on_line(chunk[-1][0])
 
-    def register(self, on_line: Callable[[int], None]) -> Imported:
-        """Register what is missing, in the file's order. Only after ``problems`` found none."""
+    def register(self, on_line: Callable[[int], None]) -> tuple[int, int]:
+        """Register what is missing, in the file's order. Only after ``problems`` found none.
+
+        Gives how many devices were registered, and how many already were, identically.
+        """
         registered = unchanged = 0
         for chunk in batched(self._lines(), _AT_ONCE, strict=False):
             devices = [device for _, device in chunk if isinstance(device, RegisteredDevice)]
@@ -165,7 +159,7 @@ class DeviceImport:
             registered += len(new)
             unchanged += len(devices) - len(new)
             on_line(chunk[-1][0])
-        return Imported(registered=registered, unchanged=unchanged)
+        return registered, unchanged
 
     def _lines(self) -> Iterator[tuple[int, RegisteredDevice | str]]:
         """Each line's number, and its device, or what is wrong with it."""

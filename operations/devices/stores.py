@@ -14,6 +14,7 @@ from clients.devices.registry import (
     RegisteredDevice,
     UnknownDeviceError,
     device_from_item,
+    is_updated,
     reaching_dynamodb,
 )
 from clients.devices.sightings import DeviceSightings
@@ -108,26 +109,19 @@ class DeviceAdministration(DeviceRegistry):
             if present is None:
                 raise UnknownDeviceError(device_id)
             wanted = change(present)
-            if self._keys_written(present, wanted):
+            if is_updated(
+                self._table,
+                device_id,
+                UpdateExpression="SET #keys = :wanted",
+                ConditionExpression="#keys = :present",
+                ExpressionAttributeNames={"#keys": "keys"},
+                ExpressionAttributeValues={
+                    ":wanted": [dict(key) for key in wanted.keys],
+                    ":present": [dict(key) for key in present.keys],
+                },
+            ):
                 return wanted
         raise KeyChangeError(device_id, f"was changed by others, {_TRIES_MAX} times")
-
-    def _keys_written(self, present: RegisteredDevice, wanted: RegisteredDevice) -> bool:
-        with reaching_dynamodb():
-            try:
-                self._table.update_item(
-                    Key={"device_id": present.device_id},
-                    UpdateExpression="SET #keys = :wanted",
-                    ConditionExpression="#keys = :present",
-                    ExpressionAttributeNames={"#keys": "keys"},
-                    ExpressionAttributeValues={
-                        ":wanted": [dict(key) for key in wanted.keys],
-                        ":present": [dict(key) for key in present.keys],
-                    },
-                )
-            except self._table.meta.client.exceptions.ConditionalCheckFailedException:
-                return False
-        return True
 
 
 def _with_key(device: RegisteredDevice, key: Jwk) -> RegisteredDevice:

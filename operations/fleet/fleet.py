@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 import duckdb
 
@@ -50,10 +51,10 @@ IN_WINDOW: Final = "day >= $since_day and received_ms > $since_ms and received_m
 """The condition for rows of ``received``. The day comes first: it excludes whole files."""
 
 
-class Fleet:
+class Fleet(AbstractContextManager["Fleet"]):
     """Runs SQL over ``received``, ``parsed``, ``daily`` and ``registered``, as of one time.
 
-    A context manager. What is written to a table after its first question is not seen.
+    What is written to a table after its first question is not seen.
     """
 
     def __init__(
@@ -131,9 +132,6 @@ class Fleet:
         self._connection.execute(
             f"create view {name} as select {columns} from all_of_{name} where {_OF_FLEET}"
         )
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()

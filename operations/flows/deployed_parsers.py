@@ -3,26 +3,19 @@
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Self
 
 from fleetlane.events.flows.artifacts import is_of_a_team
 from fleetlane.parsers.artifacts.writing import unpack
 from operations.flows.publisher import FlowPublisher
 
 
-class DeployedParsers:
+class DeployedParsers(ExitStack):
     """Finds parsers in artifacts. As a context, keeps their folders until it is left."""
 
     def __init__(self, publisher: FlowPublisher) -> None:
+        super().__init__()
         self._publisher = publisher
-        self._folders = ExitStack()
         self._known: dict[str, str] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._folders.close()
 
     def location(self, owner: str, use: str) -> str | None:
         """A folder with the parser in it; ``None`` for a built-in format."""
@@ -30,7 +23,7 @@ class DeployedParsers:
             return None
         artifact = self._publisher.found_artifact(owner, use)
         if artifact.sha256 not in self._known:
-            folder = Path(self._folders.enter_context(TemporaryDirectory()))
+            folder = Path(self.enter_context(TemporaryDirectory()))
             self._publisher.parsers.fetch(artifact, folder / "artifact.zip")
             unpack(folder / "artifact.zip", folder / "unpacked")
             self._known[artifact.sha256] = str(folder / "unpacked")

@@ -76,7 +76,6 @@ class FlowGraph:
         return cls(nodes=made.nodes, edges=list(dict.fromkeys(made.edges)))
 
     def as_json(self) -> dict[str, list[dict[str, Any]]]:
-        """Nodes and edges for programs."""
         nodes = [asdict(one) for one in self.nodes.values()]
         return {"nodes": nodes, "edges": [{"from": one, "to": two} for one, two in self.edges]}
 

@@ -175,7 +175,7 @@ class FlowPublisher:
         rolled_back = self.rolled_back(current.owners if owner is None else [owner])
         versions = ((back, self.published(one, owner)) for back, one in enumerate(before, start=1))
         for back, wanted in versions:
-            if not _is_rolled_back(wanted, rolled_back):
+            if not any(wanted.of_owner(one).version in left for one, left in rolled_back.items()):
                 if owner is None:
                     return self._put_into_force(wanted, is_rollback=True), back
                 return self._activated({owner: wanted}, is_rollback=True), back
@@ -222,7 +222,3 @@ class FlowPublisher:
                 if before is not None:
                     self.owned.want(owner, before)
             raise
-
-
-def _is_rolled_back(flows: PublishedFlows, rolled_back: Mapping[str, Collection[str]]) -> bool:
-    return any(flows.of_owner(owner).version in left for owner, left in rolled_back.items())

@@ -20,7 +20,6 @@ from operations.ledger.message_evidence import EventKey, MessageEvidence, Parked
 
 
 def deduped_streams(flows: Mapping[str, Flow]) -> frozenset[str]:
-    """The streams that must have a deduplicated topic."""
     return frozenset(stream for stream, flow in flows.items() if flow.dedupe is not None)
 
 

@@ -36,8 +36,7 @@ class NewestMessages:
 def newest_messages(kafka: Topics, wanted: Collection[str], *, messages_max: int) -> NewestMessages:
     """Read the newest records of each raw topic, 10,000 of all together, for ten seconds at most.
 
-    Raises:
-        KafkaUnreadableError: Kafka does not answer.
+    Raises ``KafkaUnreadableError``.
     """
     partitions = kafka.partitions(raw_pattern(*Lane))
     begins, ends = kafka.beginnings(partitions), kafka.ends(partitions)

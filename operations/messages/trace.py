@@ -11,7 +11,7 @@ import msgspec
 
 from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CanonicalEvent, canonical_event_from
-from fleetlane.events.envelope import KafkaPosition, Message, Record
+from fleetlane.events.envelope import Message, Record
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import (
@@ -45,33 +45,18 @@ class NoTraceError(FleetlaneError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Landing:
-    """A raw record of the message. From the second attempt on it is a diversion or a replay."""
-
-    position: KafkaPosition
-    written_ms: int
-    message: Message
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventPlace:
-    """A record of one of the message's events."""
-
-    position: KafkaPosition
-    written_ms: int
-    event: CanonicalEvent
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MessageTrace:
-    """What was found of one message; each list by time. ``best`` is the attempt that counts."""
+    """What was found of one message; each list by time. ``best`` is the attempt that counts.
+
+    Of ``landings``, from the second attempt on one is a diversion or a replay.
+    """
 
     raw_id: str
-    landings: list[Landing] = field(default_factory=list)
+    landings: list[tuple[Record, Message]] = field(default_factory=list)
     received: list[Received] = field(default_factory=list)
     attempts: list[Parsed] = field(default_factory=list)
     parked: list[tuple[ParkedMessage, Message]] = field(default_factory=list)
-    events: list[EventPlace] = field(default_factory=list)
+    events: list[tuple[Record, CanonicalEvent]] = field(default_factory=list)
 
     @property
     def best(self) -> Parsed | None:
@@ -83,8 +68,7 @@ class MessageTrace:
     @property
     def message(self) -> Message | None:
         """The message as it landed, or as it is parked; ``None`` if both have expired."""
-        copies = [one.message for one in self.landings] + [message for _, message in self.parked]
-        return copies[0] if copies else None
+        return next((message for _, message in (*self.landings, *self.parked)), None)
 
     @property
     def has_ended(self) -> bool:
@@ -100,7 +84,7 @@ class MessageTrace:
         return bool(self.attempts) and all(map(self._has_events_of, self.attempts))
 
     def _has_events_of(self, attempt: Parsed) -> bool:
-        of_attempt = (one.event.revision == attempt.revision for one in self.events)
+        of_attempt = (event.revision == attempt.revision for _, event in self.events)
         return sum(of_attempt) >= attempt.events
 
     @property
@@ -145,8 +129,7 @@ _POLL_INTERVAL_S: Final = 0.2
 def awaited_trace(reader: RecordSource, raw_id: str, *, wait_s: float) -> MessageTrace:
     """Read ``TRACED_TOPICS`` until a message has ended, with all its events; ``wait_s`` at most.
 
-    Raises:
-        KafkaUnreadableError: Kafka does not answer.
+    Raises ``KafkaUnreadableError``.
     """
     trace, until_s = MessageTrace(raw_id=raw_id), time.monotonic() + wait_s
     while True:
@@ -162,19 +145,14 @@ def _take_all(records: Iterable[Record], trace: MessageTrace) -> None:
     for record in records:
         with suppress(msgspec.DecodeError):  # the id occurs in a record that is not ours
             _take(record, trace)
-    trace.landings.sort(key=lambda one: (one.written_ms, one.message.attempt))
+    trace.landings.sort(key=lambda one: (one[0].timestamp_ms, one[1].attempt))
     trace.attempts.sort(key=lambda one: (one.parsed_ms, one.attempt))
     trace.parked.sort(key=lambda one: one[0].parked_ms)
-    trace.events.sort(key=lambda one: (one.event.revision, one.written_ms))
+    trace.events.sort(key=lambda one: (one[1].revision, one[0].timestamp_ms))
 
 
 def _raw_id_of(store: RecordStore, given: str, since_ms: int | None) -> str:
-    """The message of an event, or whose id begins so; of an event that has expired by its id.
-
-    Raises:
-        NoTraceError: None was found.
-        AmbiguousIdError: Several messages have ids that begin so.
-    """
+    """The message of an event, or whose id begins so; of an event that has expired by its id."""
     ids = set[str]()
     for record in store.matching(TRACED_TOPICS, since_ms=since_ms) if given else ():
         for one, raw_id in _ids_in(record, given.encode()):
@@ -211,10 +189,7 @@ def _take(record: Record, trace: MessageTrace) -> None:
         if message is not None and topic == PARKED:
             trace.parked.append((parked_message(record), message))
         elif message is not None:
-            landing = Landing(
-                position=record.position, written_ms=record.timestamp_ms, message=message
-            )
-            trace.landings.append(landing)
+            trace.landings.append((record, message))
     elif raw_id not in value:
         return
     elif topic == FLEET_RECEIVED:
@@ -224,7 +199,4 @@ def _take(record: Record, trace: MessageTrace) -> None:
     else:
         event = canonical_event_from(value)
         if event.rawid == trace.raw_id:
-            place = EventPlace(
-                position=record.position, written_ms=record.timestamp_ms, event=event
-            )
-            trace.events.append(place)
+            trace.events.append((record, event))

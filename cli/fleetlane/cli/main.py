@@ -92,6 +92,5 @@ class WithoutPandas(MetaPathFinder):
 
 
 def main() -> None:
-    """Run the command."""
     sys.meta_path.insert(0, WithoutPandas())
     app()

@@ -13,7 +13,7 @@ from pyarrow import dataset as ds
 
 from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.lake.views import OWN_COLUMNS, LakeView, data_columns
-from operations.fleet.newest import newest_of
+from operations.lake import newest_of
 from tests.unit.events.json_values import json_values
 from tests.unit.events.schema_texts import schema
 

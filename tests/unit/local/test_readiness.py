@@ -28,7 +28,7 @@ STAGE = replace(
 
 
 @dataclass
-class Account:
+class Account(AwsAccount):
     """One that has all that is needed, but for what a test takes away."""
 
     account: str = "123456789012"

@@ -8,7 +8,7 @@ import pytest
 
 from clients.device_api import DeviceKey
 from clients.devices.registry import DeviceStatus, RegisteredDevice
-from operations.devices.bulk_import import BadDeviceFileError, DeviceImport, Imported
+from operations.devices.bulk_import import BadDeviceFileError, DeviceImport
 
 NOW_MS = 1_790_000_000_000
 KEY = DeviceKey.generate()
@@ -53,7 +53,7 @@ def test_devices_are_registered_as_the_file_says(tmp_path: Path) -> None:
 
     imported = file.register(lambda _: None)
 
-    assert imported == Imported(registered=2, unchanged=0)
+    assert imported == (2, 0)
     assert registry.devices["d-1"] == RegisteredDevice(
         device_id="d-1",
         device_type="tank",
@@ -73,7 +73,7 @@ def test_an_import_that_was_cut_short_goes_on_when_it_is_run_again(tmp_path: Pat
 
     imported = (problems(file), file.register(lambda _: None))
 
-    assert imported == ([], Imported(registered=700, unchanged=500))
+    assert imported == ([], (700, 500))
 
 
 def test_what_was_done_to_a_device_since_is_left_as_it_is(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_what_was_done_to_a_device_since_is_left_as_it_is(tmp_path: Path) -> Non
 
     imported = (problems(file), file.register(lambda _: None))
 
-    assert imported == ([], Imported(registered=0, unchanged=1))
+    assert imported == ([], (0, 1))
     assert registry.devices["d-1"] == changed
 
 

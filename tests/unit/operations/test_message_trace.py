@@ -39,10 +39,10 @@ def store() -> FakeStore:
 def test_all_that_the_topics_hold_of_a_message_is_found(store: FakeStore) -> None:
     trace = message_trace(store, RAW_ID, since_ms=None)
 
-    assert [str(one.position) for one in trace.landings] == ["raw.standard/0/1", "raw.slow/0/0"]
+    assert [str(one.position) for one, _ in trace.landings] == ["raw.standard/0/1", "raw.slow/0/0"]
     assert [one.outcome for one in trace.attempts] == [Outcome.PARKED, Outcome.PARSED]
     assert [one.reason for one, _ in trace.parked] == ["malformed"]
-    assert [one.event.id for one in trace.events] == [f"{RAW_ID}-0", HASHED_ID]
+    assert [event.id for _, event in trace.events] == [f"{RAW_ID}-0", HASHED_ID]
     assert len(trace.received) == 1
     assert trace.best is not None
     assert (trace.best.outcome, trace.best.parser) == (Outcome.PARSED, "tank@1.1.0")
@@ -75,7 +75,7 @@ def test_events_that_a_flow_sent_to_another_topic_are_found(store: FakeStore) ->
 
     trace = message_trace(store, RAW_ID, since_ms=None)
 
-    found = [(one.position.topic, one.event.id) for one in trace.events]
+    found = [(one.topic, event.id) for one, event in trace.events]
     assert found == [("canonical.tank", f"{RAW_ID}-0"), ("canonical.tank-alarms", HASHED_ID)]
 
 

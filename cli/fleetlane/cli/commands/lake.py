@@ -8,7 +8,6 @@ from uuid import uuid4
 
 import typer
 
-from clients.flows.store import FlowStore
 from clients.lake.view_sql import Engine, create_view
 from clients.s3.upkeep_requests import Upkeep, UpkeepRequest
 from fleetlane.cli.options.selection import DaysOption
@@ -19,8 +18,7 @@ from fleetlane.cli.output.times import TimeOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
 from fleetlane.events.times import DAY_MS, day_of, millis_from_rfc3339, now_ms
-from operations.fleet.newest import ViewRows, newest
-from operations.lake import questioned_lake
+from operations.lake import ViewRows, newest, questioned_lake
 from operations.platform import Platform
 
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
@@ -54,7 +52,12 @@ def view(
     A value that does not fit its column's type is left out; ``data`` in the table has it.
     """
     platform = where.platform()
-    described = _view(stream, platform.publisher.flows)
+    flow = platform.publisher.flows.current().by_stream.get(stream)
+    if flow is None:
+        raise NoViewError(stream, "has no flow in force")
+    described = view_of(flow)
+    if described is None:
+        raise NoViewError(stream, "declares no schema")
     if sql is not None:
         typer.echo(create_view(described, Engine(sql), platform.resources.lake_database))
         return
@@ -63,16 +66,6 @@ def view(
     with questioned_lake(platform) as lake:
         found = newest(lake, described, since=since, rows_max=limit)
     _show_rows(described, found, formats, asked_at_ms=asked_at_ms)
-
-
-def _view(stream: str, flows: FlowStore) -> LakeView:
-    flow = flows.current().by_stream.get(stream)
-    if flow is None:
-        raise NoViewError(stream, "has no flow in force")
-    described = view_of(flow)
-    if described is None:
-        raise NoViewError(stream, "declares no schema")
-    return described
 
 
 def _show_rows(view: LakeView, rows: ViewRows, formats: FormatOptions, *, asked_at_ms: int) -> None:

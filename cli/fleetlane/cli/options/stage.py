@@ -79,7 +79,6 @@ class PlatformOptions:
 
 
 def data_folder(given: Path | None) -> Path:
-    """The folder that was given, or the checkout's own."""
     from local.checkout import DATA  # noqa: PLC0415 - as above
 
     return DATA if given is None else given.absolute()

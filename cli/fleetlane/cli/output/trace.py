@@ -42,14 +42,14 @@ def hop_lines(trace: MessageTrace) -> Iterator[str]:
     """
     if trace.message is not None:
         yield _hop("door", trace.message.arrival_millis, f"{trace.message.lane} lane")
-    for landing in trace.landings:
-        yield _hop("Kafka", landing.written_ms, str(landing.position))
+    for record, _ in trace.landings:
+        yield _hop("Kafka", record.timestamp_ms, str(record.position))
     for attempt in trace.attempts:
         yield _hop(attempt.outcome, attempt.parsed_ms, _parsing_text(attempt))
-    for event in trace.events:
-        yield _hop("canonical", event.written_ms, str(event.position))
-    for event in trace.events:
-        yield escaped(msgspec.json.encode(event.event).decode())
+    for record, _ in trace.events:
+        yield _hop("canonical", record.timestamp_ms, str(record.position))
+    for _, event in trace.events:
+        yield escaped(msgspec.json.encode(event).decode())
 
 
 def _hop(name: str, time_ms: int, text: str) -> str:
@@ -98,11 +98,10 @@ def _about(message: Message, times: TimeOptions) -> Iterator[str]:
 
 
 def _steps(trace: MessageTrace) -> Iterator[_Step]:
-    for landing in trace.landings:
-        message = landing.message
+    for record, message in trace.landings:
         how = "landed in" if message.attempt == 1 else "lands again in"
-        text = f"{how} {landing.position}{_numbers(message.attempt, message.revision)}"
-        yield landing.written_ms, 0, text
+        text = f"{how} {record.position}{_numbers(message.attempt, message.revision)}"
+        yield record.timestamp_ms, 0, text
     for row in trace.received:
         yield row.received_ms, 1, "counted in fleet.received"
     for attempt in trace.attempts:
@@ -128,9 +127,7 @@ def _numbers(attempt: int, revision: int) -> str:
 
 
 def _event_lines(trace: MessageTrace) -> Iterator[str]:
-    groups = Counter(
-        (one.event.revision, one.position.topic, one.event.parser) for one in trace.events
-    )
+    groups = Counter((event.revision, at.topic, event.parser) for at, event in trace.events)
     newest = max((revision for revision, _, _ in groups), default=0)
     for (revision, topic, parser), count in sorted(groups.items()):
         replaced = "" if revision == newest else f", replaced by revision {newest}"
@@ -158,11 +155,11 @@ def trace_json(trace: MessageTrace, body: bytes | None) -> str:
             "message": trace.message and _facts(trace.message),
             "landings": [
                 {
-                    "position": str(one.position),
-                    "written_ms": one.written_ms,
-                    **fields_of(one.message, "attempt slow_tries revision"),
+                    "position": str(record.position),
+                    "written_ms": record.timestamp_ms,
+                    **fields_of(message, "attempt slow_tries revision"),
                 }
-                for one in trace.landings
+                for record, message in trace.landings
             ],
             "received_ms": [one.received_ms for one in trace.received],
             "attempts": [fields_of(one, _ATTEMPT_FIELDS) for one in trace.attempts],
@@ -172,11 +169,11 @@ def trace_json(trace: MessageTrace, body: bytes | None) -> str:
             ],
             "events": [
                 {
-                    "id": one.event.id,
-                    "position": str(one.position),
-                    **fields_of(one.event, "revision parser time"),
+                    "id": event.id,
+                    "position": str(record.position),
+                    **fields_of(event, "revision parser time"),
                 }
-                for one in trace.events
+                for record, event in trace.events
             ],
             "body": None if body is None else b64encode(body).decode(),
         }

@@ -2,8 +2,8 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Final, Self
+from contextlib import AbstractContextManager, contextmanager
+from typing import Final
 
 import typer
 from rich.console import Console
@@ -47,8 +47,8 @@ def number_of(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-class StepsShown:
-    """A spinner a step and its time on a terminal, a line elsewhere. A context manager.
+class StepsShown(AbstractContextManager["StepsShown"]):
+    """A spinner a step and its time on a terminal, a line elsewhere.
 
     The next step, or the end, finishes one.
     """
@@ -74,9 +74,6 @@ class StepsShown:
             took_s = time.monotonic() - self._began_s
             self._console.print(f"[green]✓[/] {self._title} [dim]{took_s:.1f} s[/]")
             self._status = None
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is None:

@@ -49,8 +49,8 @@ def import_devices(
     if problems:
         raise BadDeviceFileError(file, number_of(problems, "problem"))
     with _progress("registering", lines) as on_line:
-        imported = importing.register(on_line)
-    typer.echo(f"registered {imported.registered}, unchanged {imported.unchanged}")
+        registered, unchanged = importing.register(on_line)
+    typer.echo(f"registered {registered}, unchanged {unchanged}")
 
 
 @contextmanager

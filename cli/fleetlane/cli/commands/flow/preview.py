@@ -8,6 +8,7 @@ from typing import Final
 
 import msgspec
 
+from fleetlane.cli.commands.parser.message_input import readable
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.envelope import Record
 from fleetlane.events.errors import FleetlaneError, ParkedReason
@@ -16,7 +17,7 @@ from fleetlane.events.flows.flow import Flow, FlowSet
 from fleetlane.parsers.testkit.differences import NOTHING, Difference, Kind, difference
 from fleetlane.parsers.testkit.flow_checks import Locate
 from fleetlane.parsers.testkit.parser_process import ParserProcess
-from fleetlane.parsers.testkit.samples import RecordedMessage, recorded_message
+from fleetlane.parsers.testkit.samples import RecordedMessage
 from fleetlane.parsers.testkit.trials import Outcome, Subject
 from operations.messages.newest import NewestMessages
 
@@ -92,7 +93,7 @@ def compared(
     locate_new: Locate | None = None,
 ) -> str:
     """What becomes of messages, by their parsers of both versions, each in its own process."""
-    messages = list(_readable(records))
+    messages = [message for _, message in readable(records)]
     try:
         sides = ((old, locate), (new, locate_new or locate))
         outcomes = [_outcomes(flow, messages, where) for flow, where in sides]
@@ -100,14 +101,6 @@ def compared(
         return f"not compared with real messages: {problem}"
     pairs = zip(*outcomes, strict=True)
     return _summary([difference(*pair) for pair in pairs if None not in pair])
-
-
-def _readable(records: Sequence[Record]) -> Iterator[RecordedMessage]:
-    for record in records:
-        try:
-            yield recorded_message(record)
-        except FleetlaneError:  # a body by reference, or no message at all
-            continue
 
 
 def _outcomes(

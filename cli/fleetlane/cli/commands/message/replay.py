@@ -116,10 +116,6 @@ def _json(plan: ReplayPlan, landed: int) -> str:
 _ARCHIVE: Final = "archive"
 
 
-def _moment_or_archive(text: str) -> int | str:
-    return text if text == _ARCHIVE else moment(text)
-
-
 def replay(
     *,
     flow: Annotated[str, typer.Option(metavar="STREAM", help="The stream.")],
@@ -128,7 +124,7 @@ def replay(
         typer.Option(
             "--from",
             metavar="WHEN",
-            parser=_moment_or_archive,
+            parser=lambda text: text if text == _ARCHIVE else moment(text),
             help="2026-11-03T14:05:00Z, or 12h for 12 hours ago. Once more as"
             " `--from archive`: out of the raw archive, where the topics are gone.",
         ),

@@ -13,6 +13,7 @@ from fleetlane.cli.commands.parser.message_input import (
     BadInputError,
     is_of_records,
     read_at_most,
+    readable,
     records_from,
 )
 from fleetlane.cli.commands.parser.subject import FlowOption, LaneOption, project_in
@@ -25,7 +26,6 @@ from fleetlane.cli.output.parser_results import (
     difference_line,
     summary_line,
 )
-from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import parser_rule_for, split_use
 from fleetlane.events.flows.files import flow_at
 from fleetlane.events.flows.flow import Flow, ParserRule
@@ -116,11 +116,8 @@ def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple
     from operations.messages.stores import latest_records  # noqa: PLC0415
 
     stored = wanted.where.platform().messages.records()
-    for record in latest_records(stored, source, wanted.records_of, records_max=messages_max):
-        try:
-            message = recorded_message(record)
-        except FleetlaneError:  # a body by reference, or no message at all
-            continue
+    latest = latest_records(stored, source, wanted.records_of, records_max=messages_max)
+    for record, message in readable(latest):
         if _is_wanted(message, wanted):
             yield str(record.position), message.trial
 

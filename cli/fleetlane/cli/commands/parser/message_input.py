@@ -3,12 +3,15 @@
 Each function raises ``BadInputError`` where a file holds something else.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from fleetlane.events.envelope import Record
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.record_json import ExportedRecord, record_from_json
+from fleetlane.parsers.testkit.samples import RecordedMessage, recorded_message
 
 FILE_BYTES_MAX = 256 << 20
 
@@ -45,6 +48,13 @@ def records_from(content: bytes, name: str) -> Iterator[ExportedRecord]:
                 yield record_from_json(line)
             except FleetlaneError as problem:
                 raise BadInputError(f"{name}, line {number},", str(problem)) from None
+
+
+def readable(records: Iterable[Record]) -> Iterator[tuple[Record, RecordedMessage]]:
+    """Records with their messages; not a body by reference, nor what is no message at all."""
+    for record in records:
+        with suppress(FleetlaneError):
+            yield record, recorded_message(record)
 
 
 def is_of_records(path: Path) -> bool:

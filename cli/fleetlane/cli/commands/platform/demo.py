@@ -3,9 +3,10 @@
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import fields
+from contextlib import AbstractContextManager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Final, Self
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -16,7 +17,6 @@ from fleetlane.cli.commands.platform.up import sigterm_as_ctrl_c
 from fleetlane.cli.output.tables import table_lines
 from fleetlane.cli.output.waiting import StepsShown
 from local.demo.demo import DemoEvents, DemoProgress, DemoResult, DemoSettings, run_demo
-from operations.lanes.tally import Delays, LaneCounts
 from operations.ledger.reconciliation import Ledger
 
 _LINE_EVERY_S: Final = 3.0
@@ -32,8 +32,8 @@ _MEANINGS: Final = {
 }
 
 
-class ProgressShown:
-    """Shows each progress it is called with. A context manager."""
+class ProgressShown(AbstractContextManager["ProgressShown"]):
+    """Shows each progress it is called with."""
 
     def __init__(
         self, console: Console, *, monotonic: Callable[[], float] = time.monotonic
@@ -50,9 +50,6 @@ class ProgressShown:
             self._console.print(progress_line(progress), soft_wrap=True)
             self._next_line_s = self._monotonic() + _LINE_EVERY_S
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         if self._live is not None:
             self._live.stop()
@@ -60,9 +57,9 @@ class ProgressShown:
 
 def progress_table(progress: DemoProgress) -> str:
     """A row a lane, what the devices did above it."""
-    headings = ("lane", *_numbers(next(iter(progress.lanes.values()))))
+    headings = ("lane", *asdict(next(iter(progress.lanes.values()))))
     rows = [
-        (lane.value, *(f"{number:,}" for number in _numbers(counts).values()))
+        (lane.value, *(f"{number:,}" for number in asdict(counts).values()))
         for lane, counts in progress.lanes.items()
     ]
     return "\n".join([_summary(progress), *table_lines(headings, rows, right=headings[1:])])
@@ -72,7 +69,7 @@ def progress_line(progress: DemoProgress) -> str:
     """The same in one line; numbers that are 0 are left out."""
     parts = [_summary(progress)]
     for lane, counts in progress.lanes.items():
-        shown = [f"{name} {number:,}" for name, number in _numbers(counts).items() if number]
+        shown = [f"{name} {number:,}" for name, number in asdict(counts).items() if number]
         if shown:
             parts.append(f"{lane.value}: {', '.join(shown)}")
     return " | ".join(parts)
@@ -92,10 +89,6 @@ def _summary(progress: DemoProgress) -> str:
     places = ", ".join(f"{number:,} in {place}" for place, number in progress.landed.items())
     landed = f"; accepted: {places}" if places else ""
     return f"{progress.elapsed_s:.0f} s: {sent}{waiting}{landed}"
-
-
-def _numbers(counts: LaneCounts) -> dict[str, int]:
-    return {field.name: getattr(counts, field.name) for field in fields(counts)}
 
 
 def demo(
@@ -147,8 +140,8 @@ def _show(result: DemoResult, settings: DemoSettings) -> None:
         typer.echo(line, err=True)
     typer.echo(ledger_table(result.ledger))
     typer.echo(result.runaway.line())
-    typer.echo(f"others, arrival to parsed: before it {_shown(result.others_before)};")
-    typer.echo(f"  until it was quarantined {_shown(result.others_during)}")
+    typer.echo(f"others, arrival to parsed: before it {result.others_before or 'nothing'};")
+    typer.echo(f"  until it was quarantined {result.others_during or 'nothing'}")
     typer.echo(f"canary: {result.canaries:,} messages known in advance, all in the ledger above")
     typer.echo(f"written to {_from_here(settings.ledger_path)}")
     typer.echo("\nTry next, the last two in another terminal:")
@@ -163,10 +156,6 @@ def _show(result: DemoResult, settings: DemoSettings) -> None:
             typer.echo(line, err=True)
         typer.echo(f"\n{result.standing.line()}")
     typer.echo(f"\n{result.ledger.line()}")
-
-
-def _shown(delays: Delays | None) -> str:
-    return "nothing" if delays is None else str(delays)
 
 
 def _from_here(path: Path) -> Path:
