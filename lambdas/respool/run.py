@@ -69,7 +69,6 @@ class Report:
     problem: str | None = None
 
     def left(self, some: Iterable[Waiting]) -> None:
-        """Take note of objects that stay."""
         times_ms = [one.since_ms for one in some]
         if self.oldest_since_ms is not None:
             times_ms.append(self.oldest_since_ms)
