@@ -140,7 +140,9 @@ def judged(
     for device_id, one in worst.items():
         known = present.devices.get(device_id)
         if device_id in ours:
-            if _is_to_be_longer(known, rules, now_ms):
+            # Each change is a write that all functions read: not before half of the time is over.
+            held_until_ms = None if known is None else known.until_ms
+            if held_until_ms is not None and held_until_ms - now_ms < rules.hold_ms // 2:
                 held[device_id] = override
         elif known is not None and not known.is_over(now_ms):
             continue
@@ -168,12 +170,6 @@ def _worst_of_each(fast: Iterable[TooFast]) -> dict[str, TooFast]:
     for one in sorted(fast, key=lambda one: one.excess, reverse=True):
         worst.setdefault(one.activity.device_id, one)
     return worst
-
-
-def _is_to_be_longer(known: DeviceOverride | None, rules: QuarantineRules, now_ms: int) -> bool:
-    """Each change is a write that all functions read: not before half of the time is over."""
-    until_ms = None if known is None else known.until_ms
-    return until_ms is not None and until_ms - now_ms < rules.hold_ms // 2
 
 
 def _over_alert(one: TooFast, rules: QuarantineRules, now_ms: int, until_ms: int) -> Alert:

@@ -23,7 +23,6 @@ class ProvisionalOffsets:
             self._offsets[query_name] = {**self._offsets.get(query_name, {}), **offsets}
 
     def forget(self, query_name: str) -> None:
-        """The query runs in real time no more."""
         with self._lock:
             self._offsets.pop(query_name, None)
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
@@ -103,17 +103,15 @@ class LakeBatches:
     def _write_events(self, records: DataFrame, batch: Batch, check: Check) -> None:
         is_parked = F.col("topic") == PARKED_TOPIC
         erased_until_ms = self._erased_until_ms()
-        events = event_rows(records.where(~is_parked & ~self._comes_again()))
+        # It comes by ``unique.<stream>`` too, or came: from the beginning on.
+        again = F.col("topic").isin([canonical_topic(one) for one in self._deduped.windows_s()])
+        events = event_rows(records.where(~is_parked & ~again))
         with persisted(without_erased(events, EVENTS, erased_until_ms)) as events:
             repeats = self._target(REPEATS, batch, check)
             merge_events(events, self._target(EVENTS, batch, check), repeats)
         parked = without_erased(parked_rows(records.where(is_parked)), PARKED, erased_until_ms)
         with persisted(parked):
             merge(parked, self._target(PARKED, batch, check))
-
-    def _comes_again(self) -> Column:
-        """Whether a record's event comes by ``unique.<stream>``, or came: from the beginning on."""
-        return F.col("topic").isin([canonical_topic(one) for one in self._deduped.windows_s()])
 
     def _write_fleet(self, records: DataFrame, batch: Batch, check: Check) -> None:
         erased_until_ms, level = self._erased_until_ms(), StorageLevel.MEMORY_AND_DISK_DESER

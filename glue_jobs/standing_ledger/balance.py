@@ -115,13 +115,10 @@ class LedgerHour:
 
     def record(self, *, is_over: bool, checked_ms: int) -> dict[str, object]:
         """The row, by the names of its columns; it is settled only if its hour is over."""
-        counts = {name: getattr(self.landed, name) for name in ("landed", "duplicate", *_ENDS)}
+        names = ("hour_ms", "stream", "lane", "landed", "duplicate", *_ENDS)
         return {
             "day": day_of(self.landed.hour_ms),
-            "hour_ms": self.landed.hour_ms,
-            "stream": self.landed.stream,
-            "lane": self.landed.lane,
-            **counts,
+            **{name: getattr(self.landed, name) for name in names},
             WAITING: self.landed.waiting + self.under_way,
             "not_landed": self.not_landed,
             "is_settled": is_over and self.is_settled,

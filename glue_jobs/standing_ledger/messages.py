@@ -207,13 +207,7 @@ def _missing_part() -> Column:
         F.lit("parked, but not in the lake"),
     ).when(
         (F.col("best.rank") == _RANK[Outcome.PARSED]) & lacks,
-        F.concat(
-            F.lit("parsed to "),
-            given,
-            F.lit(" events, of which "),
-            there,
-            F.lit(" are in the lake"),
-        ),
+        F.format_string("parsed to %s events, of which %s are in the lake", given, there),
     )
 
 

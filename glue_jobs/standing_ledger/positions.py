@@ -68,7 +68,7 @@ def positions_now(kafka: Topics, *, now_ms: Callable[[], int]) -> Positions:
     topics = [one for one in kafka.topics() if one in _KEPT or _READ.fullmatch(one)]
     partitions = list(kafka.partitions(topics))
     groups = kafka.groups()
-    begins = kafka.beginnings([one for one in partitions if _is_raw(one[0])])
+    begins = kafka.beginnings([one for one in partitions if _RAW.fullmatch(one[0])])
 
     def read_by(wanted: Callable[[str], bool]) -> Offsets:
         furthest: dict[Partition, int] = {}
@@ -88,10 +88,6 @@ def positions_now(kafka: Topics, *, now_ms: Callable[[], int]) -> Positions:
     )
 
 
-def _is_raw(topic: str) -> bool:
-    return _RAW.fullmatch(topic) is not None
-
-
 class NotedPositions:
     """Positions as they were noted, and the newest that others have caught up with since.
 
@@ -108,7 +104,7 @@ class NotedPositions:
         self._noted.append(now)
         newest_first = tuple(reversed(self._noted))
         kept = (one for one in newest_first if self._is_kept(one, now))
-        archived = (one for one in newest_first if _has_read(now.archived, one, _is_raw))
+        archived = (one for one in newest_first if _has_read(now.archived, one, _RAW.fullmatch))
         self.kept, self.archived = next(kept, self.kept), next(archived, self.archived)
 
     @property
@@ -127,12 +123,12 @@ class NotedPositions:
         return not deduped or any(
             later.at_ms >= one.at_ms
             and _has_read(later.deduped, one, deduped.__contains__)
-            and _has_read(now.kept, later, lambda topic: bool(_UNIQUE.fullmatch(topic)))
+            and _has_read(now.kept, later, _UNIQUE.fullmatch)
             for later in self._noted
         )
 
 
-def _has_read(read: Offsets, noted: Positions, is_topic: Callable[[str], bool]) -> bool:
+def _has_read(read: Offsets, noted: Positions, is_topic: Callable[[str], object]) -> bool:
     return all(
         read.get(partition, 0) >= end
         for partition, end in noted.ends.items()

@@ -116,13 +116,9 @@ def _growing(at: scenario.Scenario) -> Iterator[_Row]:
     yield "**all, with the HTTP API**", *by_http
 
 
-def _cell(value: str | float) -> str:
-    return value if isinstance(value, str) else f"{value + 0.0:,.2f}"
-
-
 def _table(head: _Row, rows: Iterable[_Row]) -> str:
     """Text to the left, numbers to the right."""
-    cells = [[_cell(one) for one in row] for row in rows]
+    cells = [[one if isinstance(one, str) else f"{one + 0.0:,.2f}" for one in row] for row in rows]
     is_number = [all(one[-1].isdigit() for one in column) for column in zip(*cells, strict=True)]
     rule = ["---:" if number else "---" for number in is_number]
     return "\n".join(f"| {' | '.join(map(str, row))} |" for row in (head, rule, *cells))

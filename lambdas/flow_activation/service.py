@@ -12,6 +12,7 @@ from fleetlane.events.flows.event_schema import schema_problem
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import topics_of
 from fleetlane.events.lake.views import breaking_changes
+from fleetlane.events.s3_keys import owners_prefix
 
 OWNER_BYTES_MAX: Final = 1 << 20
 """Every function and job reads the flows of all owners, again and again."""
@@ -156,7 +157,7 @@ def _artifact_problems(
 
 
 def _problem_of(artifact: FlowArtifact, artifacts: Artifacts) -> str | None:
-    if not artifact.is_of_its_owner:
+    if not artifact.key.startswith(owners_prefix(artifact.owner)):
         return f"{artifact.key} is not one of its owner's artifacts"
     try:
         manifest = artifacts.manifest(artifact)

@@ -194,18 +194,13 @@ def declared(
     for field, name, rule in names:
         text = text_of(name)
         if text is not None:
-            if rule.pattern.fullmatch(text) is None:
+            is_fit, is_time = rule.pattern.fullmatch(text) is not None, rule is MILLIS
+            if not is_fit or (is_time and not MILLIS_MIN <= int(text) <= MILLIS_MAX):
                 raise refusal(place(name), text, rule.allowed)
-            values[field] = text if rule is not MILLIS else _millis(text, place, name)
+            values[field] = int(text) if is_time else text
     start_millis, end_millis = values.get("start_millis"), values.get("end_millis")
     if start_millis is not None and end_millis is not None and start_millis > end_millis:
         (_, start, _), (_, end, _) = names[-2:]
         allowed = f"at most {place(end).rpartition(' ')[2]}, {end_millis}"
         raise refusal(place(start), str(start_millis), allowed)
     return values
-
-
-def _millis(text: str, place: Callable[[str], str], name: str) -> int:
-    if not MILLIS_MIN <= int(text) <= MILLIS_MAX:
-        raise refusal(place(name), text, MILLIS.allowed)
-    return int(text)

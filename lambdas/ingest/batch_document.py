@@ -39,9 +39,7 @@ class BatchTooLongError(FleetlaneError):
 
     reason = "too_large"
     entries: int
-
-    def __str__(self) -> str:
-        return f"the batch has {self.entries} entries; the limit is {ENTRIES_MAX} entries"
+    sentence = f"the batch has {{entries}} entries; the limit is {ENTRIES_MAX} entries"
 
 
 class BatchTooLargeError(FleetlaneError):

@@ -57,7 +57,9 @@ class Job:
         self.files.put(marker, b"")
         is_late = now_ms - asked_ms > STOP_LIMIT_MS
         for run in alive:
-            if is_late or self._is_in_vain(run):
+            fails = run.failures > FAILURES_MAX
+            # One that never began, and is tried again and again, sees no file that ends it.
+            if is_late or (fails and run.started_ms >= self._begun_ms()):
                 self.runs.cancel(run)
         return False
 
@@ -100,10 +102,6 @@ class Job:
     @property
     def _held(self) -> str:
         return f"{HELD_APPLICATIONS}{self.name}"
-
-    def _is_in_vain(self, run: JobRun) -> bool:
-        """Whether it never began and is tried again and again, and so sees no file that ends it."""
-        return run.failures > FAILURES_MAX and run.started_ms >= self._begun_ms()
 
     def _begun_ms(self) -> int:
         """When a run last said that all of its queries have begun."""

@@ -69,7 +69,6 @@ class Report:
     problem: str | None = None
 
     def left(self, some: Iterable[Waiting]) -> None:
-        """Take note of objects that stay."""
         times_ms = [one.since_ms for one in some]
         if self.oldest_since_ms is not None:
             times_ms.append(self.oldest_since_ms)
@@ -137,7 +136,8 @@ class Run:
         """
         for one in some:
             self.staying.pop(one.key, None)
-        read = self._read(some)
+        given = ((one, self._given(one, reading)) for one, reading in self._readings(some))
+        read = [(one, records) for one, records in given if records is not None]
         stuck = {topic for topic, count in self._unconfirmed.items() if count >= UNCONFIRMED_MAX}
         sent = [record for _, one in read for record in one if record.topic not in stuck]
         places = self._producer.land_all(sent)
@@ -146,8 +146,10 @@ class Run:
         for waiting, records in read:
             failed = dict[int, NotDurableError]()
             for number, record in enumerate(records):
-                place = _stuck_in(record) if record.topic in stuck else next(coming)
-                if isinstance(place, NotDurableError):
+                if record.topic in stuck:
+                    why = "it confirmed none of the records before"
+                    failed[number] = NotDurableError(record.topic, 0.0, why)
+                elif isinstance(place := next(coming), NotDurableError):
                     failed[number] = place
             self.report.records += len(records) - len(failed)
             if self._is_done(waiting, records, failed):
@@ -208,11 +210,6 @@ class Run:
         if late is not None and not has_confirmed and not self._producer.answers(late.topic):
             self.report.problem, self.is_kafka_there = str(late), False
 
-    def _read(self, some: Sequence[Waiting]) -> list[tuple[Waiting, list[ProducerRecord]]]:
-        """Read objects; leaves out those that are gone, or that S3 does not give."""
-        given = ((one, self._given(one, reading)) for one, reading in self._readings(some))
-        return [(one, records) for one, records in given if records is not None]
-
     def _readings(self, some: Sequence[Waiting]) -> Iterator[tuple[Waiting, _Reading]]:
         """Begin to read objects, several at a time, until S3 does not give too many in a row."""
         ahead, coming = deque[tuple[Waiting, _Reading]](), iter(some)
@@ -244,7 +241,3 @@ class Run:
             return None
         self._not_given = 0
         return records
-
-
-def _stuck_in(record: ProducerRecord) -> NotDurableError:
-    return NotDurableError(record.topic, 0.0, "it confirmed none of the records before")

@@ -138,13 +138,8 @@ class Issuing:
 
     def _issued(self, declaration: Declaration, now_ms: int) -> IssuedUpload:
         device_id = declaration.device_id
-        senders = Senders.asked(
-            declaration.sender,
-            frozenset({device_id}),
-            self.devices,
-            self.rate_limiter,
-            now_ms=now_ms,
-        )
+        sender, ids = declaration.sender, frozenset({device_id})
+        senders = Senders.asked(sender, ids, self.devices, self.rate_limiter, now_ms=now_ms)
         device, via = senders.of(device_id), senders.via(device_id)
         is_diverted = self.rate_limiter.is_diverted(
             device_id, now_ms=now_ms, via=via, body_bytes=declaration.body_bytes

@@ -109,8 +109,10 @@ def event_data(event: Mapping[str, object]) -> bytes:
         data = orjson.dumps(event if type(event) is dict else dict(event), option=_REFUSED)
     except TypeError as problem:
         raise NotJsonError(str(problem)) from None
-    # orjson writes a number that is not finite as null
-    if b"null" in data or (len(data) > NAME_BYTES_MAX and _has_long_string(data)):
+    # orjson writes a number that is not finite as null; to look at each key costs much
+    if b"null" in data or (
+        len(data) > NAME_BYTES_MAX and _LONG_STRING.search(data.replace(rb"\"", b"__"))
+    ):
         _check(event)
     return data
 
@@ -134,11 +136,6 @@ def canonical_tail(time: EventTime, data: bytes) -> bytes:
     """What comes behind the id of a canonical event."""
     when = "" if time.millis is None else f'"time":"{rfc3339(time.millis)}",'
     return b'%b"timequality":"%b","data":%b}' % (when.encode(), time.quality.encode(), data)
-
-
-def _has_long_string(data: bytes) -> bool:
-    """Whether JSON may have a key that is too long: a look at each of a large event costs much."""
-    return _LONG_STRING.search(data.replace(rb"\"", b"__")) is not None
 
 
 def _check(value: object) -> None:

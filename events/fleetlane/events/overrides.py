@@ -89,7 +89,6 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
                 raise ValueError(f"{device_id[:80]!r} is no device id")
 
     def restriction(self, device_id: str, *, now_ms: int) -> Restriction | None:
-        """What holds a device back now, if anything does."""
         found = self.devices.get(device_id)
         return None if found is None or found.is_over(now_ms) else found.status
 

@@ -97,7 +97,7 @@ class ParserFolders:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._folder.stat().st_uid != os.getuid():
             raise PermissionError(f"{self._folder} belongs to another user")
-        lock = _lock_of(target).open("ab")
+        lock = target.with_suffix(".lock").open("ab")
         fcntl.flock(lock, fcntl.LOCK_SH)
         return lock
 
@@ -147,7 +147,7 @@ def _alone_in(folder: Path) -> Iterator[None]:
 
 def _removed(folder: Path) -> bool:
     """Remove a folder, unless a worker holds it or fetches what belongs there."""
-    with _lock_of(folder).open("ab") as lock:
+    with folder.with_suffix(".lock").open("ab") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -186,10 +186,6 @@ def _remove_all(folder: Path) -> None:
         if one.is_dir() and not one.is_symlink():
             one.chmod(0o700)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _lock_of(folder: Path) -> Path:
-    return folder.with_suffix(".lock")
 
 
 def _used_at(path: Path) -> float:

@@ -114,7 +114,6 @@ class FastPathMessages:
 
 
 def no_fast_path(batch: RawBatch) -> FastPathMessages:
-    """Leave each record to the slow path."""
     return FastPathMessages(is_fast=np.zeros(len(batch), np.bool_), columns={})
 
 

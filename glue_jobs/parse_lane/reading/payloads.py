@@ -66,9 +66,9 @@ class Payloads:
             PayloadMissingError: There is nothing to copy.
             PayloadUnavailableError: S3 did not confirm the copy.
         """
-        if _is_parked(reference.key):
-            return reference
         key = parked_key(reference.key)
+        if key == reference.key:
+            return reference
         with self._copying(reference.key):
             self._landed.copy_to(self._parked_bucket, reference.key, key)
         return PayloadReference(key=key, sha256=reference.sha256)
@@ -98,11 +98,7 @@ class Payloads:
             raise
 
     def _bucket_of(self, key: str) -> Bucket:
-        return self._parked if _is_parked(key) else self._landed
-
-
-def _is_parked(key: str) -> bool:
-    return key == parked_key(key)
+        return self._parked if key == parked_key(key) else self._landed
 
 
 class Fetches(Protocol):

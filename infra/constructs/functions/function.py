@@ -56,11 +56,6 @@ class FunctionContext:
             "REGISTRY_TABLE": self.stores.registry.table_name,
         }
 
-    @property
-    def powertools(self) -> Mapping[str, str]:
-        namespace = namespace_of(self.stage.name)
-        return {"POWERTOOLS_TRACE_DISABLED": "true", "POWERTOOLS_METRICS_NAMESPACE": namespace}
-
     def reserved(self, concurrency: int) -> int | None:
         """A laptop reserves no concurrency."""
         return concurrency if self.stage.is_cloud else None
@@ -115,7 +110,11 @@ class PlatformFunction(Construct):
             memory_size=size.memory_mib,
             timeout=Duration.seconds(size.timeout_s),
             reserved_concurrent_executions=size.concurrency,
-            environment={**environment, **context.powertools},
+            environment={
+                **environment,
+                "POWERTOOLS_TRACE_DISABLED": "true",
+                "POWERTOOLS_METRICS_NAMESPACE": namespace_of(context.stage.name),
+            },
             tracing=lambda_.Tracing.ACTIVE if is_traced else None,
             **({} if network is None else network.of_functions),
             **(_QUIET if is_quiet else {}),

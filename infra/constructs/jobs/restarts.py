@@ -207,7 +207,5 @@ class JobRestarts(Construct):
         arn = f"arn:{Aws.PARTITION}:{where}:{Aws.ACCOUNT_ID}:{resources}"
         rights.grant(role, actions, [arn], conditions=conditions)
         seen = f"arn:<AWS::Partition>:{where}:<AWS::AccountId>:{resources}"
-        reason = (
-            "Those of this stage, by their name's beginning or their tag; EMR's runs have none."
-        )
+        reason = "Those of this stage, by name or by tag; EMR's runs have no tag."
         rights.suppress_wildcard(role, seen, reason)

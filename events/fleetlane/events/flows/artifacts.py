@@ -162,11 +162,6 @@ class FlowArtifact(msgspec.Struct, frozen=True, kw_only=True):
     key: Annotated[str, Meta(max_length=1024)]
     sha256: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}\Z")]
 
-    @property
-    def is_of_its_owner(self) -> bool:
-        """Whether the key is in the owner's own place."""
-        return self.key.startswith(owners_prefix(self.owner))
-
 
 def artifact_key(owner: str, manifest: Manifest) -> str:
     """Where an owner's artifact is put: one place a name and version.
@@ -178,7 +173,6 @@ def artifact_key(owner: str, manifest: Manifest) -> str:
 
 
 def version_in_key(key: str) -> str:
-    """The version of the artifact at ``key``."""
     return key.rpartition("/")[2].removesuffix(".zip")
 
 

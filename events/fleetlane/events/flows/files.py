@@ -186,8 +186,10 @@ def _plain_sentence(problem: str, document: object) -> str:
     missing = _MISSING.fullmatch(sentence)
     if missing:
         return f"missing required field `{'.'.join([*steps, missing[1]])}`{allowed}"
-    field = f"field `{'.'.join(steps)}`" if steps else "the file"
-    return f"{field} is {_shown(value)}: {sentence[:1].lower()}{sentence[1:]}{allowed}"
+    field, shown = f"field `{'.'.join(steps)}`" if steps else "the file", repr(value)
+    if len(shown) > _VALUE_SHOWN_CHARS:
+        shown = f"{shown[:_VALUE_SHOWN_CHARS]}…"
+    return f"{field} is {shown}: {sentence[:1].lower()}{sentence[1:]}{allowed}"
 
 
 def _value_at(value: object, step: str) -> object:
@@ -232,9 +234,3 @@ def _choice(kind: inspect.Type) -> str:
             return f"{least} to {most}"
         case _:
             return ""
-
-
-def _shown(value: object) -> str:
-    shown = repr(value)
-    cut = len(shown) > _VALUE_SHOWN_CHARS
-    return f"{shown[:_VALUE_SHOWN_CHARS]}…" if cut else shown

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib.metadata import Distribution, PackageNotFoundError, distribution, distributions
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -97,9 +97,12 @@ def built(uv: Uv, platform: Platform) -> Built:
         CannotBuildError: It does not build, offers no parser, or has dependencies and no uv.lock.
     """
     with tempfile.TemporaryDirectory(prefix="fleetlane-build-") as name:
-        wheel, site = _wheel(uv, Path(name) / "wheel"), Path(name) / "site"
+        wheels, site = Path(name) / "wheel", Path(name) / "site"
+        uv.run("build", "--wheel", "--out-dir", str(wheels), "--no-create-gitignore", ".")
+        [wheel] = wheels.glob("*.whl")
         uv.run("pip", "install", *install_options(site, platform), "--no-deps", str(wheel))
-        itself = _distribution_of(wheel, site)
+        project, *_ = parse_wheel_filename(wheel.name)
+        [itself] = Distribution.discover(name=project, path=[str(site)])
         brought = tuple(sorted(_brought_by_jobs()))
         left_out: tuple[str, ...] = ()
         if not _needed_by(itself) <= {*brought}:
@@ -120,22 +123,10 @@ def write_built(uv: Uv, platform: Platform, folder: Path) -> Path:
     return write_artifact(folder, result.package, result.contents)
 
 
-def _wheel(uv: Uv, folder: Path) -> Path:
-    uv.run("build", "--wheel", "--out-dir", str(folder), "--no-create-gitignore", ".")
-    (wheel,) = folder.glob("*.whl")
-    return wheel
-
-
 def install_options(site: Path, platform: Platform) -> list[str]:
     """What ``uv pip install`` is to take for a platform, and where to put it."""
     kind = [] if platform is Platform.HOST else ["--python-platform", platform.value]
     return ["--target", str(site), "--python-version", PYTHON, *kind, "--only-binary", ":all:"]
-
-
-def _distribution_of(wheel: Path, site: Path) -> Distribution:
-    name, *_ = parse_wheel_filename(wheel.name)
-    found = {canonicalize_name(one.name): one for one in distributions(path=[str(site)])}
-    return found[name]
 
 
 def _needed_by(package: Distribution) -> set[str]:

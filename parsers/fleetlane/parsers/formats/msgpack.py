@@ -29,7 +29,7 @@ class Msgpack(EventsInDocument):
 
 def _unpacked(message: bytes, *, integer_keys: bool) -> object:
     try:
-        found: object = msgpack.unpackb(
+        return msgpack.unpackb(
             message,
             strict_map_key=not integer_keys,
             object_pairs_hook=_distinct,
@@ -45,7 +45,6 @@ def _unpacked(message: bytes, *, integer_keys: bool) -> object:
         raise MalformedMessage("not MessagePack: byte 0xc1 begins nothing") from None
     except ValueError as error:
         raise MalformedMessage(f"not MessagePack: {error!s:.200}") from None
-    return found
 
 
 def _distinct(pairs: list[tuple[object, object]]) -> dict[object, object]:

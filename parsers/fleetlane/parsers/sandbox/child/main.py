@@ -74,7 +74,9 @@ def serve(program: Program, connection: socket.socket, shared: tuple[int, int], 
     call it only in a child of its own.
     """
     input_memory, progress = shared
-    _limit_files()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES_MAX, OPEN_FILES_MAX))
     os.register_at_fork(after_in_child=partial(os._exit, os.EX_SOFTWARE))
     slots = read_only(input_memory, os.fstat(input_memory).st_size)
     marks = progress_of(progress)
@@ -211,9 +213,3 @@ def _limit_address_space(total_bytes: int, most_bytes: int = resource.RLIM_INFIN
     if hard_bytes != resource.RLIM_INFINITY:
         total_bytes = min(total_bytes, hard_bytes)
     resource.setrlimit(resource.RLIMIT_AS, (total_bytes, hard_bytes))
-
-
-def _limit_files() -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_BYTES_MAX, FILE_BYTES_MAX))
-    resource.setrlimit(resource.RLIMIT_NOFILE, (OPEN_FILES_MAX, OPEN_FILES_MAX))

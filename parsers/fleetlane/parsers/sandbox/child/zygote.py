@@ -114,20 +114,15 @@ def _become_child(zygote: int, program: Program, descriptors: list[int], jail: J
             _close_all_but(0, 1, 2, *descriptors)
             doorbell, input_memory, progress = descriptors
             child = socket.socket(fileno=doorbell)
-            _be_nice(program.niceness)
+            os.nice(program.niceness)
+            with suppress(OSError):  # where Linux shares CPUs by session first, that one counts
+                Path("/proc/self/autogroup").write_text(str(program.niceness))
             serve(program, child, (input_memory, progress), jail)
             code = os.EX_OK
     except BaseException:  # noqa: BLE001 - the process's edge
         traceback.print_exc()
     finally:
         os._exit(code)
-
-
-def _be_nice(niceness: int) -> None:
-    """Let others go first. Where Linux shares CPUs by session first, that of this one counts."""
-    os.nice(niceness)
-    with suppress(OSError):
-        Path("/proc/self/autogroup").write_text(str(niceness))
 
 
 def _close_all_but(*kept: int) -> None:

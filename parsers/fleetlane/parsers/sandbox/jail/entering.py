@@ -63,7 +63,8 @@ def enter(jail: Jail, location: str | None) -> None:
     hide_memory()
     prctl(_NO_NEW_PRIVILEGES, 1)
     if Part.RIGHTS in jail.parts:
-        _drop_capabilities()
+        header = (ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0)
+        called("capset", ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))
     if Part.FILES in jail.parts:
         parser = [] if location is None else [(location, READ)]
         restrict([*jail.readable, (f"/proc/{os.getpid()}", READ), (str(own), WRITE), *parser])
@@ -82,8 +83,3 @@ def _mute() -> None:
     for stream in range(3):
         os.dup2(null, stream)
     os.close(null)
-
-
-def _drop_capabilities() -> None:
-    header = (ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION, 0)
-    called("capset", ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))

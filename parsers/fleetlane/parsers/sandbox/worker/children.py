@@ -99,11 +99,9 @@ class Children:
         return may
 
     def resident_bytes(self) -> int:
-        """Memory of the current child, if there is one."""
         return 0 if self._child is None else resident_bytes(self._child.pid)
 
     def close(self) -> None:
-        """End the current child and give the memory back."""
         if self._child is not None:
             self.end_current()
         self.slots.memory.close()

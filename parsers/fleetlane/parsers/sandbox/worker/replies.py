@@ -81,15 +81,10 @@ def read_result(
     notes = Notes._make(part.cast(code)[: reply.messages] for part, code in noted)
     check_records(records)
     _check_notes(notes, events=reply.events)
-    return Part(notes, *_details(bytes(details[: reply.detail_bytes]))), records
-
-
-def _details(written: bytes) -> tuple[dict[int, str], dict[int, int]]:
-    """What failed for what, and the sizes of bodies that were inflated, by place."""
-    if not written:
-        return {}, {}
-    details, inflated = _notes.decode(written)
-    return {place: text[:DETAIL_CHARS_MAX] for place, text in details.items()}, inflated
+    written = bytes(details[: reply.detail_bytes])
+    failures, inflated = _notes.decode(written) if written else ({}, {})
+    cut = {place: text[:DETAIL_CHARS_MAX] for place, text in failures.items()}
+    return Part(notes, cut, inflated), records
 
 
 def _check_notes(notes: Notes, *, events: int) -> None:

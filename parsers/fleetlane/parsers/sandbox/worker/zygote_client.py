@@ -135,15 +135,13 @@ class Zygote:
 
     def _asked(self, command: object, descriptors: tuple[int, ...] = ()) -> dict[str, int]:
         """Ask the zygote. If it is gone, another one is started for the next request."""
-        try:
+        answer = b""
+        with suppress(BrokenPipeError, ConnectionResetError):
             socket.send_fds(self._control, [json.dumps(command).encode()], descriptors)
             if self._is_ready(self._control.fileno()):
                 answer = self._control.recv(_ANSWER_BYTES_MAX)
             else:
                 self._kill()
-                answer = b""
-        except (BrokenPipeError, ConnectionResetError):
-            answer = b""
         if not answer:
             gone = self.pid
             self.close()
