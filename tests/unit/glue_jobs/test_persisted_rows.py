@@ -1,4 +1,4 @@
-"""Rows that a batch of the lake computes once are let go of, also by one that fails."""
+"""Rows that a batch of the lake persists are unpersisted, also when it fails."""
 
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ class FakeRows:
         self.is_persisted = False
 
 
-def test_rows_are_let_go_of_when_their_batch_fails() -> None:
+def test_rows_are_unpersisted_when_their_batch_fails() -> None:
     rows = FakeRows()
 
     with pytest.raises(OSError, match="full"), persisted(cast("Any", rows)):
