@@ -15,7 +15,7 @@ from local.simulator.http_api import HttpApi
 from operations.endpoints import LAKE_CATALOG
 from operations.ledger.evidence import Evidence, deduped_streams
 from operations.ledger.reconciliation import Ledger, SettlingLimits
-from tests.e2e.conftest import SLOW_PARSE_MS_MAX, RunningPlatform, running_platform
+from tests.e2e.conftest import RunningPlatform, running_platform
 from tests.soak.backlog import Observer
 from tests.soak.dealing import DealtFaults, Restart, SoakSettings
 from tests.soak.faults import Reach
@@ -160,7 +160,6 @@ def platform_to_soak(settings: SoakSettings) -> Iterator[Soak]:
         folder=data,
         gateway_module=MODULE,
         functions_environment={CLOCK_FILE_VARIABLE: str(clock_file)},
-        slow_parse_ms_max=SLOW_PARSE_MS_MAX,
     )
     try:
         with running_platform(
