@@ -64,10 +64,7 @@ class Programs:
         self, published: PublishedFlows, flow: Flow, rule: ParserRule
     ) -> FoundProgram | MissingProgram:
         """The program of a rule; blocks while its artifact is fetched and loaded."""
-        try:
-            options = orjson.dumps(rule.options, option=orjson.OPT_SORT_KEYS)
-        except orjson.JSONEncodeError as problem:  # too large a number, or too deep
-            return MissingProgram(problem=f"options of {rule.use}: {problem}")
+        options = orjson.dumps(rule.options, option=orjson.OPT_SORT_KEYS)
         if len(options) > OPTIONS_BYTES_MAX:
             found = f"{len(options)} bytes; the limit is {OPTIONS_BYTES_MAX} bytes"
             return MissingProgram(problem=f"options of {rule.use} have {found}")

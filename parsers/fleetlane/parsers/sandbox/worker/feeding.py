@@ -79,10 +79,8 @@ class Feeding:
             refused = self._refusal()
             if refused is not None:
                 self._waiting.popleft()
-                chunk = first.chunk
-                yield self._result(
-                    chunk, [(chunk.first + place, refused) for place in first.places]
-                )
+                places = [(first.chunk.first + place, refused) for place in first.places]
+                yield self._result(first.chunk, places)
                 return
         try:
             self._ask()
