@@ -43,11 +43,12 @@ def tail(
     *,
     from_beginning: bool,
     silence_s_max: float | None,
+    takes: Callable[[Record], bool] = lambda _: True,
     security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
 ) -> Generator[Record]:
-    """Give a topic's records as they are written; ends after ``silence_s_max`` without one.
+    """Give records of a topic, as they are written; ends after ``silence_s_max`` without one.
 
-    Raises ``NoSuchTopicError`` or ``KafkaUnreadableError``.
+    What it does not take breaks no silence. Raises as ``topic_names``, or ``NoSuchTopicError``.
     """
     reader = KafkaReader(
         bootstrap_servers, topics=[topic], is_from_end=not from_beginning, security=security
@@ -59,12 +60,13 @@ def tail(
         newest_s = time.monotonic()
         while True:
             records = reader.read_available(records_max=_RECORDS_AT_ONCE)
-            yield from records
-            if records:
+            taken = list(filter(takes, records))
+            yield from taken
+            if taken or len(records) >= _RECORDS_AT_ONCE:  # more of them are there already
                 newest_s = time.monotonic()
             elif silence_s_max is not None and time.monotonic() - newest_s >= silence_s_max:
                 return
-            else:
+            elif not records:
                 time.sleep(_POLL_INTERVAL_S)
 
 
