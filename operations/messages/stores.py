@@ -2,7 +2,7 @@
 
 import heapq
 import time
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import replace
 from dataclasses import dataclass
@@ -132,14 +132,18 @@ class RecordSource(Protocol):
 def records_at(
     store: RecordStore,
     pattern: str,
-    positions: Container[KafkaPosition],
+    positions: Iterable[KafkaPosition],
     *,
     since_ms: int | None = None,
 ) -> Iterator[Record]:
-    """Read topics again, for the records at some positions."""
-    for record in store.matching(pattern, since_ms=since_ms):
-        if record.position in positions:
+    """Read topics again, for the records at some positions: each once, and no further."""
+    left = set(positions)
+    for record in store.matching(pattern, since_ms=since_ms) if left else ():
+        if record.position in left:
+            left.remove(record.position)
             yield record
+        if not left:
+            return
 
 
 class StoredRecords:

@@ -97,8 +97,6 @@ def replay(
     of messages and events are the same. ``on_landed`` is called with how many landed so far: those
     have where ``NotDurableError`` is raised.
     """
-    if not plan.attempts:
-        return 0
     stored = records_at(store, plan.pattern, plan.attempts, since_ms=plan.since_ms)
     records = (
         replayed_record(message, plan.attempts[record.position])
