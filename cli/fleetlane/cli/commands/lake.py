@@ -9,7 +9,7 @@ from uuid import uuid4
 import typer
 
 from clients.lake.view_sql import Engine, create_view
-from clients.s3.upkeep_requests import Upkeep, UpkeepRequest
+from clients.s3.upkeep_requests import Upkeep, UpkeepRequest, UpkeepRequests
 from fleetlane.cli.options.selection import DaysOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.fleet_tables import FormatOptions, write_csv
@@ -127,7 +127,7 @@ class NoAnswerError(FleetlaneError):
 
 
 class UpkeepFailedError(FleetlaneError):
-    """The job tried, and could not. The tables are as they were."""
+    """The job tried, and could not, or was not asked. The tables are as they were."""
 
     tables: str
     problem: str
@@ -153,6 +153,10 @@ def ask_lake(
     """
     request = UpkeepRequest(request_id=str(uuid4()), upkeep=upkeep, device_id=device_id)
     writers = platform.upkeep_requests
+    before = next(filter(None, map(UpkeepRequests.waiting, writers.values())), None)
+    if before is not None:  # a newer one would take its place
+        problem = f"the {before.upkeep} asked for before is not done yet; ask again after it"
+        raise UpkeepFailedError(" and ".join(writers), problem)
     for writer in writers.values():
         writer.ask(request)
     until_s = time.monotonic() + wait_s
