@@ -68,7 +68,7 @@ _NEWEST: Final = ("id", "parked", "device", "stream", "reason", "parser", "detai
 
 
 class NotParkedError(FleetlaneError):
-    """Messages that were named are not in ``parked``."""
+    """Messages that were named are not in ``parked``, or not as they are wanted."""
 
     ids: tuple[str, ...]
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from fleetlane.cli.commands.parked import Ids, ParkedOptions
+from fleetlane.cli.commands.parked import Ids, NotParkedError, ParkedOptions
 from fleetlane.cli.options.selection import BadOptionsError, DryRunOption, LimitOption, moment
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.waiting import counted, effect_on_interrupt, number_of
@@ -211,4 +211,6 @@ def replay_parked(
             includes_parsed=again,
             messages_max=limit,
         )
+    if plan.unknown:
+        raise NotParkedError(plan.unknown)
     carry_out(plan, stores, dry_run=dry_run, as_json=as_json)
