@@ -44,8 +44,8 @@ def erase(
     with counted("objects deleted") as on_deleted:
         delete_bodies(
             traces,
-            landed=messages.landed_bodies,
-            parked=messages.parked_bodies,
+            landed=messages.landed_bodies.delete,
+            parked=messages.parked_bodies.delete,
             on_deleted=on_deleted,
         )
     typer.echo("bodies in S3: deleted")
