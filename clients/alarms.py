@@ -43,7 +43,7 @@ class StageAlarms:
                 for page in pages.paginate(TopicArn=topic)
                 for one in page["Subscriptions"]
             ]
-        return len(found) - found.count(_PENDING), found.count(_PENDING)
+        return sum(one.startswith("arn:") for one in found), found.count(_PENDING)  # or "Deleted"
 
     def _alarms(self) -> list[Any]:
         with asking(AlarmsUnavailableError):

@@ -5,47 +5,48 @@ whole ones, is imported where it is needed: it takes seconds.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
+from clients.aws import asking, aws_client
 from clients.lake.laptop_lake import LakeMissingError, LaptopLake
 from clients.lake.view_sql import Engine, create_view
 from fleetlane.events.lake.tables import CATALOG, EVENTS, NAMESPACE, RECEIVED
 from fleetlane.events.lake.views import LakeView
-from operations.fleet.fleet import Fleet, Lake, Rows, name_rows, rows_of
-from operations.platform import Platform
+from operations.fleet.fleet import Fleet, Lake, Rows, name_rows
+from operations.platform import Platform, StageUnavailableError
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
 
 
-@contextmanager
-def questioned_lake(platform: Platform) -> Iterator[Lake]:
+def questioned_lake(platform: Platform) -> AbstractContextManager[Lake]:
     """The lake as ``rows_of`` reads it; raises as ``lake_of``."""
-    if platform.lake_catalog is not None:
-        yield _laptop_lake(platform.lake_catalog)
-        return
-    with lake_of(platform) as catalog:
-        yield catalog
+    file = platform.lake_catalog
+    return lake_of(platform) if file is None else nullcontext(_laptop_lake(file))
 
 
 @contextmanager
 def lake_of(platform: Platform) -> Iterator["Catalog"]:
-    """The lake's catalog; raises ``LakeMissingError`` where nothing was written yet."""
-    from pyiceberg.catalog import load_catalog  # noqa: PLC0415
+    """The lake's catalog; raises ``LakeMissingError`` or, in use too, ``StageUnavailableError``."""
+    file, resources = platform.lake_catalog, platform.resources
+    if file is None:
+        from pyiceberg.catalog.glue import GlueCatalog  # noqa: PLC0415
 
-    file = platform.lake_catalog
-    if file is not None:
+        glue = aws_client("glue", platform.aws)
+        catalog: Catalog = GlueCatalog(CATALOG, glue, database=resources.lake_database)
+    else:
+        from pyiceberg.catalog import load_catalog  # noqa: PLC0415
+
         _laptop_lake(file)
-    with closing(
-        load_catalog(CATALOG, type="glue", database=platform.resources.lake_database)
-        if file is None
-        else load_catalog(CATALOG, type="sql", uri=f"sqlite:///{file}", init_catalog_tables="false")
-    ) as catalog:
+        uri = f"sqlite:///{file}"
+        catalog = load_catalog(CATALOG, type="sql", uri=uri, init_catalog_tables="false")
+    with asking(partial(StageUnavailableError, resources.stage)), closing(catalog):
         yield catalog
 
 
@@ -71,14 +72,8 @@ type ViewRows = Sequence[tuple[object, ...]]
 """Each has a value for each column of the view."""
 
 
-def newest(lake: Lake, view: LakeView, *, since: date, rows_max: int) -> ViewRows:
-    """The newest events of the days from ``since`` on, by arrival, the newest first."""
-    events = rows_of(lake, EVENTS, since=since, where=f"stream = '{view.stream}'")
-    return newest_of(events, view, since=since, rows_max=rows_max)
-
-
 def newest_of(events: Rows, view: LakeView, *, since: date, rows_max: int) -> ViewRows:
-    """The same of rows of the lake's table, wherever they come from."""
+    """The newest events of the days from ``since`` on, by arrival, the newest first."""
     with closing(duckdb.connect()) as connection:
         name_rows(connection, "rows_of_events", events)
         connection.execute(f"create schema {NAMESPACE}")

@@ -76,7 +76,7 @@ class NoAwsCredentialsError(FleetlaneError):
 
 
 class StageUnavailableError(FleetlaneError):
-    """A stage's parameter could not be read."""
+    """A stage's parameter, or its lake's catalog, could not be read."""
 
     stage: str
     problem: str

@@ -106,7 +106,9 @@ class Verification:
         return f"{len(accepted)} accepted by {api}"
 
     def _parsed(self, messages: Sequence[CanaryMessage]) -> str:
-        rows = self._rows(PARSED, _OF_VERIFIER, "id", messages, is_enough=_has_ended)
+        rows = self._rows(
+            PARSED, _OF_VERIFIER, "id", messages, is_enough=lambda rows: any(map(_is_final, rows))
+        )
         slowest_ms = Counter[str]()
         for one in messages:
             attempts = sorted(rows[one.raw_id], key=lambda row: row["attempt"])
@@ -216,10 +218,6 @@ class Verification:
 
 def _is_final(attempt: Row) -> bool:
     return bool(attempt["outcome"] != Outcome.DIVERTED)
-
-
-def _has_ended(attempts: list[Row]) -> bool:
-    return any(map(_is_final, attempts))
 
 
 def _named(message: CanaryMessage) -> str:

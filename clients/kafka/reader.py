@@ -96,7 +96,7 @@ class KafkaReader:
     def read_once(self) -> Iterator[Record]:
         """Read on to where the topics end at the call, whatever is written meanwhile."""
         ends = self.ends(self.partitions(self._wanted))
-        while records := self._read_on(ends, _CONSUME_RECORDS_MAX):
+        while records := self._read_on(ends, _CONSUME_RECORDS_MAX, is_capped=True):
             yield from records
 
     def read_between(self, begins: Offsets, ends: Offsets) -> Iterator[Record]:
@@ -104,10 +104,8 @@ class KafkaReader:
         self._next_offsets = {one: begin for one, begin in begins.items() if begin < ends[one]}
         self._consumer.assign(_at(self._next_offsets))
         wanted = {one: ends[one] for one in self._next_offsets}
-        while records := self._read_on(wanted, _CONSUME_RECORDS_MAX):
-            for record in records:
-                if record.offset < wanted[record.topic, record.partition]:
-                    yield record
+        while records := self._read_on(wanted, _CONSUME_RECORDS_MAX, is_capped=True):
+            yield from records
 
     def partitions(self, pattern: str) -> list[Partition]:
         """All partitions of the topics whose whole name matches a regular expression."""
@@ -148,7 +146,7 @@ class KafkaReader:
             raise KafkaUnreadableError(str(errors[0]))
         return {(one.topic, one.partition): one.offset for one in found}
 
-    def _read_on(self, ends: Offsets, records_max: int) -> list[Record]:
+    def _read_on(self, ends: Offsets, records_max: int, *, is_capped: bool = False) -> list[Record]:
         self._assign_new(ends)
         records: list[Record] = []
         newest_s = time.monotonic()
@@ -157,6 +155,8 @@ class KafkaReader:
         ):
             messages = self._consumer.consume(_CONSUME_RECORDS_MAX, _CONSUME_WAIT_S)
             taken = list(self._taken(messages))
+            if is_capped:  # what comes behind the ends is no progress towards them
+                taken = [one for one in taken if one.offset < ends[one.topic, one.partition]]
             records.extend(taken)
             if taken:
                 newest_s = time.monotonic()

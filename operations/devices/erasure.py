@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 from clients.s3.payload_bucket import parked_key
 from clients.s3.upload_bucket import landed_key
@@ -49,18 +48,15 @@ def traces_of(device_id: str, store: RecordStore) -> DeviceTraces:
     )
 
 
-class Deletes(Protocol):
-    """A bucket of payloads; ``clients.s3.payload_bucket.PayloadBucket`` is one."""
-
-    def delete(self, key: str) -> None: ...
+type Delete = Callable[[str], None]
 
 
 def delete_bodies(
-    traces: DeviceTraces, *, landed: Deletes, parked: Deletes, on_deleted: Callable[[int], None]
+    traces: DeviceTraces, *, landed: Delete, parked: Delete, on_deleted: Callable[[int], None]
 ) -> None:
     """Delete the bodies that are there. ``on_deleted`` is called with the count so far."""
     wanted = [(landed, key) for key in sorted(traces.landed)]
     wanted += [(parked, key) for key in sorted(traces.parked)]
-    for number, (bucket, key) in enumerate(wanted, start=1):
-        bucket.delete(key)
+    for number, (delete, key) in enumerate(wanted, start=1):
+        delete(key)
         on_deleted(number)

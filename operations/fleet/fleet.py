@@ -62,18 +62,12 @@ class Fleet(AbstractContextManager["Fleet"]):
     ) -> None:
         """Ask about up to ``HISTORY_DAYS`` before ``asked_at_ms``.
 
-        A table is planned where a question first names it: most name one of ``QUERIED``.
+        A table, and the registry, is read where a question first names it.
         """
         self.asked_at_ms = asked_at_ms
-        self._lake, self._planned = lake, set[str]()
+        self._lake, self._registered, self._read = lake, registered, set[str]()
         self._connection = duckdb.connect()
         self._connection.execute("set timezone = 'UTC'")
-        devices = [one for one in registered if one.device_id not in canary.OWN_DEVICES]
-        lists = (f"unnest(${name}::{kind}[]) as {name}" for name, kind in _REGISTERED.items())
-        self._connection.execute(
-            f"create table registered as select {', '.join(lists)}",
-            {name: [getattr(one, name) for one in devices] for name in _REGISTERED},
-        )
 
     def ask(self, question: Question, *, days: int = HISTORY_DAYS, **given: object) -> Table:
         """Ask over ``days`` times 24 hours; ``given`` are parameters of the question."""
@@ -117,12 +111,22 @@ class Fleet(AbstractContextManager["Fleet"]):
 
     def _executed(self, sql: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyConnection:
         """Run SQL over tables that it names; raises as ``rows_of``."""
-        named = set(_WORD.findall(sql))
+        named = set(_WORD.findall(sql)) - self._read
+        self._read |= named
         for table in QUERIED:
-            if table.name in named - self._planned:
+            if table.name in named:
                 self._plan(table)
-                self._planned.add(table.name)
+        if "registered" in named:
+            self._register()
         return self._connection.execute(sql, parameters)
+
+    def _register(self) -> None:
+        devices = [one for one in self._registered if one.device_id not in canary.OWN_DEVICES]
+        lists = (f"unnest(${name}::{kind}[]) as {name}" for name, kind in _REGISTERED.items())
+        self._connection.execute(
+            f"create table registered as select {', '.join(lists)}",
+            {name: [getattr(one, name) for one in devices] for name in _REGISTERED},
+        )
 
     def _plan(self, table: LakeTable) -> None:
         name, since = table.name, day_of(self.asked_at_ms - HISTORY_DAYS * DAY_MS)

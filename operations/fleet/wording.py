@@ -37,7 +37,7 @@ def percent(part: float, whole: float) -> str:
 def size(size_bytes: float) -> str:
     """``12 B``, ``3.4 kB``, ``5.6 MB``, in decimal units."""
     value, unit = float(size_bytes), "B"
-    for unit in ("B", "kB", "MB", "GB", "TB"):  # noqa: B007 - the last one tried is shown
+    for unit in ("B", "kB", "MB", "GB", "TB", "PB", "EB"):  # noqa: B007 - the last is shown
         if value < 999.5:  # noqa: PLR2004 - 1,000 once it is rounded
             break
         value /= 1_000

@@ -46,6 +46,8 @@ class KafkaPositions(KafkaReader):
     def groups(self, prefix: str) -> dict[str, dict[Partition, Position]]:
         """How far the groups with this prefix have read."""
         listed = _result(self._admin.list_consumer_groups(request_timeout=_ANSWER_S))
+        if listed.errors:  # a part would look as if no query read the rest
+            raise KafkaUnreadableError(str(listed.errors[0]))
         names = sorted(one.group_id for one in listed.valid if one.group_id.startswith(prefix))
         return {name: self._positions(name) for name in names}
 

@@ -2,7 +2,7 @@
 
 import heapq
 import time
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import replace
 from dataclasses import dataclass
@@ -43,11 +43,12 @@ def tail(
     *,
     from_beginning: bool,
     silence_s_max: float | None,
+    takes: Callable[[Record], bool] = lambda _: True,
     security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
 ) -> Generator[Record]:
-    """Give a topic's records as they are written; ends after ``silence_s_max`` without one.
+    """Give records of a topic, as they are written; ends after ``silence_s_max`` without one.
 
-    Raises ``NoSuchTopicError`` or ``KafkaUnreadableError``.
+    What it does not take breaks no silence. Raises as ``topic_names``, or ``NoSuchTopicError``.
     """
     reader = KafkaReader(
         bootstrap_servers, topics=[topic], is_from_end=not from_beginning, security=security
@@ -59,12 +60,13 @@ def tail(
         newest_s = time.monotonic()
         while True:
             records = reader.read_available(records_max=_RECORDS_AT_ONCE)
-            yield from records
-            if records:
+            taken = list(filter(takes, records))
+            yield from taken
+            if taken or len(records) >= _RECORDS_AT_ONCE:  # more of them are there already
                 newest_s = time.monotonic()
             elif silence_s_max is not None and time.monotonic() - newest_s >= silence_s_max:
                 return
-            else:
+            elif not records:
                 time.sleep(_POLL_INTERVAL_S)
 
 
@@ -130,14 +132,18 @@ class RecordSource(Protocol):
 def records_at(
     store: RecordStore,
     pattern: str,
-    positions: Container[KafkaPosition],
+    positions: Iterable[KafkaPosition],
     *,
     since_ms: int | None = None,
 ) -> Iterator[Record]:
-    """Read topics again, for the records at some positions."""
-    for record in store.matching(pattern, since_ms=since_ms):
-        if record.position in positions:
+    """Read topics again, for the records at some positions: each once, and no further."""
+    left = set(positions)
+    for record in store.matching(pattern, since_ms=since_ms) if left else ():
+        if record.position in left:
+            left.remove(record.position)
             yield record
+        if not left:
+            return
 
 
 class StoredRecords:

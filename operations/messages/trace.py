@@ -31,6 +31,7 @@ from operations.messages.stores import RecordSource, RecordStore
 _BUT_EVENTS: Final = "|".join(
     (raw_pattern(*Lane), *map(re.escape, (FLEET_RECEIVED, FLEET_PARSED, PARKED)))
 )
+_POLL_INTERVAL_S: Final = 0.2
 TRACED_TOPICS: Final = f"{_BUT_EVENTS}|{canonical_pattern()}"
 
 
@@ -93,10 +94,6 @@ class MessageTrace:
         named = {one.stream for one in self.received} | {one.stream for one in self.attempts}
         return named if self.message is None else named | {self.message.stream}
 
-    @property
-    def is_empty(self) -> bool:
-        return not any((self.landings, self.received, self.attempts, self.parked, self.events))
-
 
 def message_trace(store: RecordStore, wanted_id: str, *, since_ms: int | None) -> MessageTrace:
     """Look for a raw id, the id of a canonical event, or the beginning of either.
@@ -118,12 +115,9 @@ def message_trace(store: RecordStore, wanted_id: str, *, since_ms: int | None) -
     if not trace.has_all_events:
         others = f"(?!(?:{own})$){canonical_pattern()}"
         _take_all(store.matching(others, since_ms=since_ms), trace)
-    if trace.is_empty:
+    if trace == MessageTrace(raw_id=raw_id):
         raise NoTraceError(wanted_id)
     return trace
-
-
-_POLL_INTERVAL_S: Final = 0.2
 
 
 def awaited_trace(reader: RecordSource, raw_id: str, *, wait_s: float) -> MessageTrace:

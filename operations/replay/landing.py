@@ -53,7 +53,7 @@ class ReplayPlan:
     """Which records land again, from which topics; and the raw ids of those that do not, and why.
 
     ``parsed`` were parsed already. The payload of ``expired`` is gone. ``unreadable`` counts
-    records whose envelope cannot be read.
+    records whose envelope cannot be read. What begins like one of ``unknown`` was not found.
     """
 
     pattern: str
@@ -62,6 +62,7 @@ class ReplayPlan:
     parsed: tuple[str, ...] = ()
     expired: tuple[str, ...] = ()
     unreadable: int = 0
+    unknown: tuple[str, ...] = ()
 
 
 class Payloads(Protocol):
@@ -97,8 +98,6 @@ def replay(
     of messages and events are the same. ``on_landed`` is called with how many landed so far: those
     have where ``NotDurableError`` is raised.
     """
-    if not plan.attempts:
-        return 0
     stored = records_at(store, plan.pattern, plan.attempts, since_ms=plan.since_ms)
     records = (
         replayed_record(message, plan.attempts[record.position])

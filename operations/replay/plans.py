@@ -80,6 +80,9 @@ def parked_plan(
         parsed=tuple(one for one in parsed if one in left_out),
         expired=expired,
         unreadable=len(found) - len(messages),
+        unknown=tuple(
+            sorted(one for one in wanted.ids if not any(f.identity.startswith(one) for f in found))
+        ),
     )
 
 

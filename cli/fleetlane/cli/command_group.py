@@ -22,6 +22,8 @@ from fleetlane.events.errors import FleetlaneError
 _COMMANDS: Final = "fleetlane.cli.commands"
 _PLATFORM: Final = frozenset({"clients", "glue_jobs", "infra", "lambdas", "local", "operations"})
 
+_EXPECTED: Final = (FleetlaneError, FileNotFoundError, NotADirectoryError, PermissionError)
+
 
 class PlatformNotInstalledError(FleetlaneError):
     """The command was installed by itself, without the platform."""
@@ -135,8 +137,8 @@ def group(help_text: str, table: Mapping[str, Entry]) -> typer.Typer:
         def invoke(self, ctx: Any) -> Any:  # typer keeps the type of its context to itself
             try:
                 return super().invoke(ctx)
-            except FleetlaneError as error:
-                refusal = error
+            except _EXPECTED as error:
+                refusal: Exception = error
             except ModuleNotFoundError as missing:
                 if (missing.name or "").partition(".")[0] not in _PLATFORM:
                     raise

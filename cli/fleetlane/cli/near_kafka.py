@@ -15,6 +15,7 @@ from typing import Final
 
 import typer
 
+from fleetlane.cli.output.tables import PIPE_COLUMNS
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.stage_resources import OperatorHost
 
@@ -46,7 +47,7 @@ def run_near_kafka(host: OperatorHost, arguments: Sequence[str], *, region: str)
     for program in ("aws", "session-manager-plugin"):
         if shutil.which(program) is None:
             raise OperatorHostError(host.instance, f"install {program}, which is not on PATH")
-    given = [str(shutil.get_terminal_size().columns), *arguments]
+    given = [str(shutil.get_terminal_size((PIPE_COLUMNS, 1)).columns), *arguments]
     encoded = base64.urlsafe_b64encode(json.dumps(given).encode()).decode()
     session = ["--target", host.instance, "--document-name", host.document, "--region", region]
     command = ["aws", "ssm", "start-session", *session]

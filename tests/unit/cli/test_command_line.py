@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 from typer.testing import CliRunner
 
 from docs.commands import all_commands
+from fleetlane.cli.command_group import group
 from fleetlane.cli.main import app
 
 COMMANDS = [
@@ -93,6 +95,18 @@ def test_no_terminal_obeys_what_an_error_quotes(tmp_path: Path) -> None:
 
     assert "\x1b" not in result.stderr
     assert "/\\x1b[2J: start it" in result.stderr
+
+
+def test_a_file_that_cannot_be_written_is_named() -> None:
+    alone = typer.Typer()
+    alone.command("touch")(lambda: Path(__file__, "below").touch())
+    alone.callback()(lambda: None)
+
+    result = CliRunner().invoke(group("Files.", {"file": alone}), ["file", "touch"])
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: ")
+    assert f"{__file__}/below" in result.stderr
 
 
 WITHOUT_PLATFORM = """

@@ -148,3 +148,18 @@ def test_whom_to_erase_is_reported_to_the_job(requests: dict[LakeTables, UpkeepR
     schedule(one, Works()).do_due()
 
     assert one.answer_to("r-1") == UpkeepAnswer(request_id="r-1", done={"events": "d-17 erased"})
+
+
+def test_a_request_that_waits_is_never_replaced(requests: dict[LakeTables, UpkeepRequests]) -> None:
+    for one in requests.values():
+        one.ask(UpkeepRequest(request_id="r-1", upkeep=Upkeep.ERASE, device_id="d-17"))
+
+    refused = CliRunner().invoke(app, ["lake", "compact", "--stage", STAGE])
+    waiting = [one.waiting() for one in requests.values()]
+    for one in requests.values():
+        schedule(one, Works()).do_due()
+    done = asked(requests, Works(), "compact")
+
+    assert [one and one.request_id for one in waiting] == ["r-1"] * len(requests)
+    assert (refused.exit_code, "the erase asked for before" in refused.stderr) == (1, True)
+    assert done.stdout == "events: compact done\n" * 2

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from fleetlane.cli.main import app
 from fleetlane.cli.near_kafka import OperatorHostError, run_near_kafka
+from fleetlane.cli.output.tables import PIPE_COLUMNS
 from fleetlane.events.stage_resources import OperatorHost, operator_host_name
 from tests.deployed_stage import REGION, STAGE, use_region, write_stage
 from tests.fake_aws_cli import put_on_path
@@ -51,6 +52,22 @@ def test_what_the_command_prints_is_passed_on_and_nothing_of_the_session(
     assert printed.splitlines()[0].endswith("why")
     assert "session" not in printed.lower()
     assert 50 < max(map(len, printed.splitlines())) <= 60
+
+
+WIDTH_SHOWN = "import base64, json, sys; print(json.loads(base64.b64decode(sys.argv[1]))[0])"
+
+
+def test_where_no_terminal_is_it_has_room_as_in_any_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    shown = f"{sys.executable} -c '{WIDTH_SHOWN}' {{{{ arguments }}}}"
+    command = f"echo 'fleetlane: begins'; {shown}; echo 'fleetlane: ended 0'"
+    put_on_path(monkeypatch, tmp_path / "bin", command=command)
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+    run_near_kafka(HOST, ["status"], region=REGION)
+
+    assert int(capsys.readouterr().out) == PIPE_COLUMNS
 
 
 @pytest.mark.usefixtures("sessions")

@@ -9,8 +9,8 @@ import typer
 from typer.testing import CliRunner
 
 from fleetlane.cli.commands import parked as parked_list
-from fleetlane.cli.commands.message.replay import PayloadsExpiredError, carry_out
-from fleetlane.cli.commands.parked import ParkedOptions
+from fleetlane.cli.commands.message.replay import carry_out
+from fleetlane.cli.commands.parked import ParkedOptions, PayloadsExpiredError, exported
 from fleetlane.cli.main import app
 from fleetlane.events.envelope import KafkaPosition, Record
 from fleetlane.events.errors import ParkedReason
@@ -23,7 +23,9 @@ from tests.unit.operations.stored_messages import (
     OTHER_ID,
     RAW_ID,
     FakeStore,
+    by_reference,
     message_of,
+    payloads,
 )
 
 NOWHERE = Endpoints(
@@ -147,3 +149,15 @@ def test_expired_payloads_are_an_error_after_all_else_is_reported(
 
     said = json.loads(capsys.readouterr().out)
     assert (said["replayed"], said["expired"]) == (0, [RAW_ID])
+
+
+def test_a_body_that_is_gone_keeps_no_other_message_from_its_file(tmp_path: Path) -> None:
+    store, written = FakeStore(), list[Path]()
+    store.park(by_reference(RAW_ID, key="parked/payloads/erased"))
+    store.park(message_of(OTHER_ID))
+
+    with payloads() as kept, pytest.raises(PayloadsExpiredError, match=f": {RAW_ID}$"):
+        written.extend(exported(store.records, kept, tmp_path / "out", by_stream=True))
+
+    assert [path.is_file() for path in written] == [True]
+    assert written == [tmp_path / "out" / "tank" / f"{OTHER_ID}.record.json"]

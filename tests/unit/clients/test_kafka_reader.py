@@ -1,12 +1,13 @@
 """The reader, against the broker that the Kafka client carries for tests: same process, no JVM."""
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from confluent_kafka import Producer
 
-from clients.kafka.reader import KafkaReader
+from clients.kafka.reader import KafkaReader, KafkaUnreadableError
 from fleetlane.events.envelope import Record
 
 type Write = Callable[..., None]
@@ -132,6 +133,33 @@ def test_records_between_two_offsets_are_read_again_and_again(
     read = [list(reader.read_between({at: 1}, {at: end})) for end in (4, 3, 1)]
 
     assert [values_of(one) for one in read] == [[b"1", b"2", b"3"], [b"1", b"2"], []]
+
+
+def test_an_end_that_is_never_reached_ends_though_another_topic_goes_on(
+    write: Write, open_reader: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clients.kafka.reader._SILENCE_S_MAX", 0.5)
+    write("cut", b"1")
+    write("busy", b"1")
+    reader, is_over = open_reader(), threading.Event()
+
+    def go_on() -> None:
+        for _ in range(600):
+            write("busy", b"later")
+            if is_over.wait(0.1):
+                return
+
+    others = threading.Thread(target=go_on)
+    others.start()
+    reading = reader.read_between({("cut", 0): 0, ("busy", 0): 0}, {("cut", 0): 9, ("busy", 0): 1})
+    read = [next(reading), next(reading)]
+    with pytest.raises(KafkaUnreadableError):
+        next(reading)
+    is_busy = others.is_alive()
+    is_over.set()
+    others.join()
+
+    assert (values_of(read), is_busy) == ([b"1", b"1"], True)
 
 
 def test_partitions_and_where_they_begin_and_end_are_looked_up(

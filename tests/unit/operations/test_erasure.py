@@ -53,6 +53,7 @@ def test_a_devices_bodies_are_deleted_and_others_stay() -> None:
     store.land(by_reference(key="payloads/1"))
     landed, parked = Bucket("payloads/1", "payloads/9"), Bucket("parked/payloads/9")
 
-    delete_bodies(traces_of("d-17", store), landed=landed, parked=parked, on_deleted=told.append)
+    traces = traces_of("d-17", store)
+    delete_bodies(traces, landed=landed.delete, parked=parked.delete, on_deleted=told.append)
 
     assert (landed.keys, parked.keys, told) == ({"payloads/9"}, {"parked/payloads/9"}, [1, 2])

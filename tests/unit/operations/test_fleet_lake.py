@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.iceberg_tables import folder_catalog
+from clients.devices.registry import RegisteredDevice, RegistryUnavailableError
 from clients.lake.laptop_lake import LakeMissingError, LaptopLake
 from fleetlane.events import canary
 from fleetlane.events.lake.tables import RECEIVED
@@ -64,6 +65,19 @@ def test_a_question_reads_no_table_but_those_that_it_names(tmp_path: Path) -> No
         assert devices.coverage(fleet).rows
         with pytest.raises(LakeMissingError, match="daily"):
             fleet.latest_ms()
+
+
+def test_what_needs_no_registry_is_answered_without_it(known: KnownFleet, folder: Path) -> None:
+    def registered() -> Iterator[RegisteredDevice]:
+        raise RegistryUnavailableError("no answer")
+        yield
+
+    lake = LaptopLake(catalog=folder / "catalog.db")
+
+    with Fleet(lake, registered(), asked_at_ms=ASKED_AT_MS) as fleet:
+        assert fleet.ask(traffic.SIZES, days=WEEK).rows == [slow_answers.sizes(known, WEEK)]
+        with pytest.raises(RegistryUnavailableError):
+            devices.coverage(fleet)
 
 
 def test_coverage_is_that_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:

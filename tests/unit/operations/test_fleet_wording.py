@@ -49,6 +49,7 @@ def test_a_share_of_nothing_is_a_dash() -> None:
         (1_550, "1.6 kB"),
         (262_144, "262 kB"),
         (999_600, "1 MB"),
+        (2_880_000_000_000_000, "2.9 PB"),
     ],
 )
 def test_sizes_have_the_unit_that_suits(size_bytes: int, words: str) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from clients.lake.laptop_lake import LakeMissingError
-from operations.endpoints import LAKE_CATALOG
+from fleetlane.events.lake.tables import LEDGER
+from operations.endpoints import LAKE_CATALOG, localstack_at
+from operations.fleet.tables import planned_table
 from operations.lake import lake_of
-from operations.platform import Platform
+from operations.platform import Platform, StageUnavailableError
 from tests.unit.cli.test_parked_commands import NOWHERE
 
 
@@ -41,3 +43,10 @@ def test_a_lake_whose_catalog_has_its_tables_is_opened(platform: Platform, tmp_p
 
     with lake_of(platform) as catalog:
         assert catalog.name
+
+
+def test_a_catalog_that_does_not_answer_is_named() -> None:
+    stage = Platform(resources=NOWHERE.resources, aws=localstack_at("http://127.0.0.1:9"))
+
+    with pytest.raises(StageUnavailableError, match="connect to"), lake_of(stage) as catalog:
+        planned_table(catalog, LEDGER, where=None)

@@ -2,15 +2,25 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
 
 import pytest
 
 from clients.kafka.reader import KafkaUnreadableError, Partition
 from fleetlane.cli.commands.platform.status import status_text, watch_status
+from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome
 from fleetlane.events.topics import seen_note
-from operations.lanes.status import LaneStatus, Position, QueryStatus, Status, status_of
+from operations.lanes.status import (
+    KafkaPositions,
+    LaneStatus,
+    Position,
+    QueryStatus,
+    Status,
+    status_of,
+)
+from tests.brokers import broker_in_process
 from tests.unit.operations.memory_positions import MemoryPositions
 from tests.unit.operations.parsed_record import parsed_record
 
@@ -178,3 +188,12 @@ def test_what_an_earlier_record_of_its_batch_waits_for_is_still_counted() -> Non
     lane = lane_of(status_of(kafka, now_ms=NOW_MS), Lane.FAST)
 
     assert (lane.waiting, lane.oldest_arrival_ms) == (2, NOW_MS - 9_000)
+
+
+def test_a_broker_that_names_no_groups_is_no_broker_without_groups() -> None:
+    with (
+        broker_in_process() as (_, address),
+        closing(KafkaPositions(address, KafkaSecurity.PLAINTEXT)) as positions,
+        pytest.raises(KafkaUnreadableError),
+    ):
+        positions.groups("fleetlane-")

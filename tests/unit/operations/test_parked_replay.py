@@ -155,3 +155,12 @@ def test_more_messages_than_allowed_are_refused(planned: Plan) -> None:
 
     with pytest.raises(TooManyMessagesError, match="2 messages or more match; the limit is 1"):
         planned(store, messages_max=1)
+
+
+def test_an_id_that_is_not_parked_is_named(kept: StoredPayloads) -> None:
+    store, wanted = FakeStore(), ParkedFilter(ids=frozenset({RAW_ID, OTHER_ID}))
+    store.park(message_of())
+
+    plan = parked_plan(store, kept, wanted, includes_parsed=False, messages_max=10)
+
+    assert (len(plan.attempts), plan.unknown) == (1, (OTHER_ID,))

@@ -103,6 +103,20 @@ def test_progress_is_reported_and_what_has_expired_meanwhile_is_missing_in_the_c
     assert (landed, told) == (45, [20, 40, 45])
 
 
+def test_it_reads_no_further_than_what_is_planned() -> None:
+    store, read = FakeStore(), list[int]()
+    store.on_read = lambda record: read.append(record.offset)
+    for raw_id in raw_ids(3):
+        store.park(message_of(raw_id))
+    plan = ReplayPlan(
+        pattern="parked", since_ms=None, attempts={store.records[1].position: ONCE_MORE}
+    )
+
+    landed = replay(plan, store, FakeKafka())
+
+    assert (landed, read) == (1, [0, 1])
+
+
 def test_without_a_plan_nothing_is_read() -> None:
     landed = replay(
         ReplayPlan(pattern="parked", since_ms=None, attempts={}), FakeStore(), FakeKafka()

@@ -9,16 +9,18 @@ from uuid import uuid4
 import typer
 
 from clients.lake.view_sql import Engine, create_view
-from clients.s3.upkeep_requests import Upkeep, UpkeepRequest
+from clients.s3.upkeep_requests import Upkeep, UpkeepRequest, UpkeepRequests
 from fleetlane.cli.options.selection import DaysOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.fleet_tables import FormatOptions, write_csv
 from fleetlane.cli.output.tables import print_table
 from fleetlane.cli.output.times import TimeOptions
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
 from fleetlane.events.times import DAY_MS, day_of, millis_from_rfc3339, now_ms
-from operations.lake import ViewRows, newest, questioned_lake
+from operations.fleet.fleet import rows_of
+from operations.lake import ViewRows, newest_of, questioned_lake
 from operations.platform import Platform
 
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
@@ -64,7 +66,8 @@ def view(
     asked_at_ms = now_ms()
     since = day_of(asked_at_ms - days * DAY_MS)
     with questioned_lake(platform) as lake:
-        found = newest(lake, described, since=since, rows_max=limit)
+        events = rows_of(lake, EVENTS, since=since, where=f"stream = '{stream}'")
+        found = newest_of(events, described, since=since, rows_max=limit)
     _show_rows(described, found, formats, asked_at_ms=asked_at_ms)
 
 
@@ -124,7 +127,7 @@ class NoAnswerError(FleetlaneError):
 
 
 class UpkeepFailedError(FleetlaneError):
-    """The job tried, and could not. The tables are as they were."""
+    """The job tried, and could not, or was not asked. The tables are as they were."""
 
     tables: str
     problem: str
@@ -150,6 +153,10 @@ def ask_lake(
     """
     request = UpkeepRequest(request_id=str(uuid4()), upkeep=upkeep, device_id=device_id)
     writers = platform.upkeep_requests
+    before = next(filter(None, map(UpkeepRequests.waiting, writers.values())), None)
+    if before is not None:  # a newer one would take its place
+        problem = f"the {before.upkeep} asked for before is not done yet; ask again after it"
+        raise UpkeepFailedError(" and ".join(writers), problem)
     for writer in writers.values():
         writer.ask(request)
     until_s = time.monotonic() + wait_s

@@ -2,13 +2,14 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 
+from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.cli.options.selection import BadOptionsError, LimitOption, SinceOption, UntilOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.record_text import fields_of, record_line, record_text
@@ -22,7 +23,7 @@ from fleetlane.events.record_json import record_json
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import PARKED
 from operations.messages.parked import ParkedFilter, ParkedMessage, newest_parked, parked_message
-from operations.messages.stores import MessageStores, records_at
+from operations.messages.stores import MessageStores, StoredPayloads, records_at
 from operations.replay.landing import TooManyMessagesError
 from operations.replay.plans import read_since
 
@@ -64,16 +65,29 @@ _FIELDS: Final = (
     "stream device_id reason detail parser parked_ms parked_from body_bytes attempt revision"
 )
 _GROUPS: Final = ("messages", "stream", "reason", "parser", "newest", "its detail")
+_SHOWN_MAX: Final = 20
 _NEWEST: Final = ("id", "parked", "device", "stream", "reason", "parser", "detail")
 
 
 class NotParkedError(FleetlaneError):
-    """Messages that were named are not in ``parked``."""
+    """Messages that were named are not in ``parked``, or not as they are wanted."""
 
     ids: tuple[str, ...]
 
     def __str__(self) -> str:
         return f"not parked: {', '.join(self.ids)}"
+
+
+class PayloadsExpiredError(FleetlaneError):
+    """Messages were left out, for their large bodies are gone."""
+
+    raw_ids: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = len(self.raw_ids) - _SHOWN_MAX
+        others = f" and {more} more" if more > 0 else ""
+        shown = ", ".join(self.raw_ids[:_SHOWN_MAX])
+        return f"left out, as the payload has expired: {shown}{others}"
 
 
 def list_parked(
@@ -126,10 +140,8 @@ def found_parked(stores: MessageStores, wanted: ParkedFilter) -> list[ParkedMess
 
 def parked_records(stores: MessageStores, found: Sequence[ParkedMessage]) -> Iterator[Record]:
     """The records of some parked messages."""
-    if found:
-        with counted("records read") as on_read:
-            positions = {one.position for one in found}
-            yield from records_at(stores.records(on_read), PARKED, positions)
+    with counted("records read") as on_read:
+        yield from records_at(stores.records(on_read), PARKED, [one.position for one in found])
 
 
 def report(
@@ -163,32 +175,26 @@ def _line(one: ParkedMessage) -> str:
     return json.dumps({"id": one.identity, **fields_of(one, _FIELDS)})
 
 
-_EXPORTED_MAX: Final = 1_000
-
-
-SampleOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="PARSER_FOLDER",
-        exists=True,
-        file_okay=False,
-        help="Instead: into samples/STREAM/ of a parser's folder.",
-    ),
-]
-
-
 def export(
     folder: Annotated[
         Path | None,
         typer.Argument(metavar="[FOLDER]", file_okay=False, help="Gets one file a message."),
     ] = None,
     *,
-    as_sample: SampleOption = None,
+    as_sample: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PARSER_FOLDER",
+            exists=True,
+            file_okay=False,
+            help="Instead: into samples/STREAM/ of a parser's folder.",
+        ),
+    ] = None,
     ids: Annotated[
         list[str] | None, typer.Option("--id", metavar="ID", help="Only these; may be repeated.")
     ] = None,
     chosen: ParkedOptions,
-    limit: LimitOption = _EXPORTED_MAX,
+    limit: LimitOption = 1_000,
     where: PlatformOptions,
 ) -> None:
     """Write parked messages to files, whole, for `parser try FILE --record` and `parser test`.
@@ -200,21 +206,33 @@ def export(
     stores = where.platform_with_kafka(writes="parked export").messages
 
     found = found_parked(stores, chosen.filter(ids))
+    root, is_sample = folder, as_sample is not None
     if as_sample is not None:
-        found = [one for one in found if one.is_message]
+        found, root = [one for one in found if one.is_message], as_sample / "samples"
     if len(found) > limit:
         raise TooManyMessagesError(len(found), limit)
-    for record in parked_records(stores, found):
-        path = _path_of(parked_message(record), folder, as_sample)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(record_json(stores.payloads.self_contained(record)) + "\n")
+    assert root is not None, "one of the two was given"
+    records = parked_records(stores, found)
+    for path in exported(records, stores.payloads, root, by_stream=is_sample):
         typer.echo(path)
 
 
-def _path_of(parked: ParkedMessage, folder: Path | None, parser_folder: Path | None) -> Path:
-    name = f"{parked.identity.replace('/', '-')}.record.json"
-    if parser_folder is None:
-        assert folder is not None, "one of the two was given"
-        return folder / name
-    samples = parser_folder / "samples"
-    return (samples if parked.stream is None else samples / parked.stream) / name
+def exported(
+    records: Iterable[Record], payloads: StoredPayloads, folder: Path, *, by_stream: bool
+) -> Iterator[Path]:
+    """Write each record to its file; raises ``PayloadsExpiredError`` after all others."""
+    expired = list[str]()
+    for record in records:
+        parked = parked_message(record)
+        try:
+            whole = record_json(payloads.self_contained(record))
+        except PayloadMissingError:
+            expired.append(parked.identity)
+            continue
+        inner = parked.stream if by_stream else None
+        path = folder / (inner or "") / f"{parked.identity.replace('/', '-')}.record.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(whole + "\n")
+        yield path
+    if expired:
+        raise PayloadsExpiredError(tuple(expired))

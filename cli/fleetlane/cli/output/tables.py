@@ -17,7 +17,7 @@ _UNDER: Final = "    "
 _TEXT_COLUMNS_MIN: Final = 16
 """How narrow a column of text may become before it moves under its row."""
 
-_PIPE_COLUMNS: Final = 10_000
+PIPE_COLUMNS: Final = 10_000
 _NARROW_SPACE: Final = "\N{NARROW NO-BREAK SPACE}"
 _NOTHING: Final = ("", "-", "\N{EN DASH}")
 
@@ -54,7 +54,7 @@ def table_lines(
     Columns in ``right`` hold numbers, which never fold. ``width`` is the terminal's.
     """
     headings, cells = list(map(escaped, headings)), [list(map(escaped, row)) for row in rows]
-    width = width or shutil.get_terminal_size((_PIPE_COLUMNS, 1)).columns
+    width = width or shutil.get_terminal_size((PIPE_COLUMNS, 1)).columns
     widths = _widths(headings, cells, right, width)
     aligned = [name in right for name in headings]
     head = "\n".join(_laid_out(headings, widths, aligned))

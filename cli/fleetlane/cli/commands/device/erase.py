@@ -1,5 +1,6 @@
 """``fleetlane device erase``: one device's data removed from wherever it can be."""
 
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -12,13 +13,7 @@ from fleetlane.cli.output.waiting import counted, number_of
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import DeviceOverride, Overrides, Restriction
 from fleetlane.events.times import DAY_MS, now_ms
-from fleetlane.events.topics import (
-    FLEET_ALERTS,
-    FLEET_PARSED,
-    FLEET_RECEIVED,
-    PARKED,
-    topic_settings,
-)
+from fleetlane.events.topics import METADATA_TOPICS, PARKED, topic_settings
 from operations.devices.erasure import DeviceTraces, delete_bodies, traces_of
 from operations.devices.stores import DeviceStores
 
@@ -49,18 +44,19 @@ def erase(
     with counted("objects deleted") as on_deleted:
         delete_bodies(
             traces,
-            landed=messages.landed_bodies,
-            parked=messages.parked_bodies,
+            landed=messages.landed_bodies.delete,
+            parked=messages.parked_bodies.delete,
             on_deleted=on_deleted,
         )
     typer.echo("bodies in S3: deleted")
     ask_lake(platform, Upkeep.ERASE, wait_s=wait, device_id=device_id)
-    _show_remaining(traces)
+    typer.echo("what remains:")
+    for line in remaining(traces):
+        typer.echo(f"  {line}")
 
 
 def _show_found(device_id: str, devices: DeviceStores, traces: DeviceTraces) -> None:
-    is_registered = devices.registry.is_there(device_id)
-    typer.echo(f"registry: {'registered' if is_registered else 'not registered'}")
+    typer.echo(f"registry: {'' if devices.registry.is_there(device_id) else 'not '}registered")
     overrides = devices.overrides.read()
     is_overridden = device_id in overrides.devices or device_id in overrides.device_rate_limits
     typer.echo(f"overrides: {'some' if is_overridden else 'none'}")
@@ -83,19 +79,15 @@ def _erase_device(device_id: str, devices: DeviceStores) -> None:
     typer.echo("registry: removed; an override with its id refuses it for a day")
 
 
-def _show_remaining(traces: DeviceTraces) -> None:
-    parked = traces.records.get(PARKED, 0)
+def remaining(traces: DeviceTraces) -> Iterator[str]:
+    """What an erasure leaves behind, and until when."""
     raw = [topic for topic in traces.records if topic != PARKED]
-    typer.echo("what remains:")
-    for topic in (*raw, "canonical.*", FLEET_RECEIVED, FLEET_PARSED, FLEET_ALERTS):
+    for topic in (*raw, "canonical.*", "unique.*", *METADATA_TOPICS):
         days = topic_settings(topic).retention_ms // DAY_MS
-        typer.echo(f"  {topic}: up to {days} days, then Kafka drops it")
-    if parked:
-        typer.echo(f"  {PARKED}: {number_of(parked, 'record')}, kept as long as the topic exists")
-    typer.echo("  receipts: hashes without its id, up to 7 days")
-    typer.echo(
-        "  older versions of the lake's tables: five days, a hundred commits; see docs/lake.md"
-    )
-    typer.echo(
-        "  what is in the spool or not parsed yet reaches the topics later: erase again in a day"
-    )
+        yield f"{topic}: up to {days} days, then Kafka drops it"
+    if parked := traces.records.get(PARKED, 0):
+        yield f"{PARKED}: {number_of(parked, 'record')}, kept as long as the topic exists"
+    yield "bodies in S3 whose records Kafka has dropped: up to payload_ttl_days, then S3 does"
+    yield "receipts: hashes without its id, up to 7 days"
+    yield "older versions of the lake's tables: five days, a hundred commits; see docs/lake.md"
+    yield "what is in the spool or not parsed yet reaches the topics later: erase again in a day"

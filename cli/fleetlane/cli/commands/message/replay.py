@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from fleetlane.cli.commands.parked import Ids, ParkedOptions
+from fleetlane.cli.commands.parked import Ids, NotParkedError, ParkedOptions, PayloadsExpiredError
 from fleetlane.cli.options.selection import BadOptionsError, DryRunOption, LimitOption, moment
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.waiting import counted, effect_on_interrupt, number_of
@@ -20,19 +20,6 @@ from operations.replay.landing import ReplayPlan
 from operations.replay.plans import ArrivalRange, parked_plan, raw_plan
 
 REPLAYED_MAX: Final = 10_000
-_SHOWN_MAX: Final = 20
-
-
-class PayloadsExpiredError(FleetlaneError):
-    """Messages were not replayed, for their large bodies are gone."""
-
-    raw_ids: tuple[str, ...]
-
-    def __str__(self) -> str:
-        more = len(self.raw_ids) - _SHOWN_MAX
-        others = f" and {more} more" if more > 0 else ""
-        shown = ", ".join(self.raw_ids[:_SHOWN_MAX])
-        return f"not replayed, as the payload has expired: {shown}{others}"
 
 
 class RecordsExpiredError(FleetlaneError):
@@ -211,4 +198,6 @@ def replay_parked(
             includes_parsed=again,
             messages_max=limit,
         )
+    if plan.unknown:
+        raise NotParkedError(plan.unknown)
     carry_out(plan, stores, dry_run=dry_run, as_json=as_json)

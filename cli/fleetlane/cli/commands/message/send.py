@@ -18,7 +18,6 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane
 from fleetlane.events.metadata import Outcome
 from fleetlane.events.times import now_ms
-from operations.messages.stores import MessageStores
 from operations.messages.trace import TRACED_TOPICS, MessageTrace, awaited_trace
 from operations.replay.plans import CLOCKS_APART_MS_MAX
 
@@ -90,8 +89,13 @@ def send(
         typer.echo(no_flow_note(stream), err=True)
     if wait:
         since_ms = 0 if "repeated" in notices else max(0, sent_ms - CLOCKS_APART_MS_MAX)
-        with effect_on_interrupt(lambda: f"{raw_id} is accepted; `fleetlane why` follows it"):
-            show_outcome(awaited(platform.messages, raw_id, since_ms, wait_s), wait_s)
+        with (
+            effect_on_interrupt(lambda: f"{raw_id} is accepted; `fleetlane why` follows it"),
+            counted(f"waiting for {raw_id}"),
+            closing(platform.messages.reader(TRACED_TOPICS, since_ms=since_ms)) as reader,
+        ):
+            trace = awaited_trace(reader, raw_id, wait_s=wait_s)
+        show_outcome(trace, wait_s)
 
 
 def no_flow_note(stream: str) -> str:
@@ -100,14 +104,6 @@ def no_flow_note(stream: str) -> str:
         f" `fleetlane flow new {stream}` begins one; once it is published,"
         f" `fleetlane parked replay --flow {stream}` parses them"
     )
-
-
-def awaited(stores: MessageStores, raw_id: str, since_ms: int, wait_s: float) -> MessageTrace:
-    with (
-        counted(f"waiting for {raw_id}"),
-        closing(stores.reader(TRACED_TOPICS, since_ms=since_ms)) as reader,
-    ):
-        return awaited_trace(reader, raw_id, wait_s=wait_s)
 
 
 def show_outcome(trace: MessageTrace, wait_s: float) -> None:

@@ -71,11 +71,12 @@ def tail(
         topic,
         from_beginning=from_beginning,
         silence_s_max=timeout_s,
+        takes=lambda record: _takes(record, device, stream),
         security=resources.kafka_security,
     )
     seen = 0
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(records):
-        for record in islice((one for one in records if _takes(one, device, stream)), limit):
+        for record in islice(records, limit):
             typer.echo(_shown(record, Form.JSON if as_json else form, times))
             seen += 1
         if limit is not None and timeout_s is not None and seen < limit:

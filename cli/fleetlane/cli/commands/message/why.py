@@ -1,7 +1,7 @@
 """``fleetlane why``: one message, from its receipt to its events, or to where it is parked."""
 
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
@@ -14,9 +14,6 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import DAY_MS, now_ms
 from operations.messages.stores import MessageStores
 from operations.messages.trace import MessageTrace, message_trace
-
-_OF_A_STAGE_MS: Final = DAY_MS
-"""How much of a stage is read without --since: its topics hold too much to read them all."""
 
 
 def why(
@@ -47,7 +44,7 @@ def why(
     stores = platform.messages
 
     if since is None and not platform.is_laptop:
-        since = now_ms() - _OF_A_STAGE_MS
+        since = now_ms() - DAY_MS  # a stage's topics hold too much to read them all
     with counted("records read") as on_read:
         trace = message_trace(stores.records(on_read), wanted_id, since_ms=since)
     body, problem = _body(trace, stores)
