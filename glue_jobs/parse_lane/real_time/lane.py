@@ -162,7 +162,6 @@ class RealTimeLane:
         beats = [beat for one in records if (beat := heartbeat_from(one.value)) is not None]
         self._watch.note(beats)
         self._compare_clocks(query, beats)
-        self._metrics.gather(self._watch.taken_values())
         if self._query is query:
             provisional_offsets().note(self._name, self._watch.offsets)
         if self._watch.has_begun:
@@ -176,6 +175,8 @@ class RealTimeLane:
         if not query.isActive and self._query is query and supervisor.isActive:
             self._note_end()
             supervisor.check()
+        # Last: while CloudWatch does not answer, this blocks for longer than a task may be silent.
+        self._metrics.gather(self._watch.taken_values())
 
     def _compare_clocks(self, query: StreamingQuery, beats: Iterable[Heartbeat]) -> None:
         for beat in beats:
