@@ -1,5 +1,6 @@
 """A lane in real time whose query runs on, whatever beside it fails or is slow."""
 
+import threading
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, Final
@@ -11,6 +12,7 @@ from fleetlane.events.job_arguments import KafkaSecurity, ParseLaneArguments
 from fleetlane.events.lanes import Lane, LaneTrigger
 from glue_jobs.engine.supervisor import Supervisor
 from glue_jobs.parse_lane.lane_metrics import LaneValues
+from glue_jobs.parse_lane.real_time import lane as lane_module
 from glue_jobs.parse_lane.real_time.lane import RealTimeLane
 from glue_jobs.parse_lane.real_time.watch import RealTimeWatch
 
@@ -90,3 +92,24 @@ def test_a_slow_cloudwatch_makes_no_task_silent() -> None:
     lane._check(Supervisor(dict))
 
     assert query.isActive
+
+
+def test_a_canary_that_did_not_come_back_is_sent_again_until_one_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers, is_back = [False, False, True], threading.Event()
+
+    def runs_in_real_time(*_: object) -> bool:
+        answer = answers.pop(0)
+        if answer:
+            is_back.set()
+        return answer
+
+    monkeypatch.setattr(lane_module, "runs_in_real_time", runs_in_real_time)
+    monkeypatch.setattr(lane_module, "FAILED_PAUSE_S", 0)
+    lane: Any = lane_with()
+
+    supervisor = lane.supervised()
+
+    assert is_back.wait(10)
+    supervisor.stop()
