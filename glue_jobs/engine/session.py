@@ -138,6 +138,11 @@ def active_queries(session: SparkSession) -> list[StreamingQuery]:
     return [StreamingQuery(one) for one in found if one is not None]  # it has just ended
 
 
+def is_alive(session: SparkSession) -> bool:
+    """Whether it can run anything still: Spark stops itself, as after too many lost executors."""
+    return not session.sparkContext._jsc.sc().isStopped()  # noqa: SLF001 - PySpark has no other way in
+
+
 def written_pools(folder: Path) -> str:
     """Write the pools into a folder, as Spark reads them; returns the file's URL.
 

@@ -126,6 +126,8 @@ class Supervisor:
         self._ended_at_s: dict[str, float] = {}
         self._over, self._checking = threading.Event(), threading.Lock()
         self._has_checked = False
+        self.starts = True
+        """Whether anything is still to be started."""
         self._checks = PeriodicTask(
             name="supervised queries", run=self.check, interval_s=POLL_INTERVAL_S
         )
@@ -150,7 +152,7 @@ class Supervisor:
 
     def start_no_more(self) -> None:
         """Start nothing from now on; what runs goes on."""
-        self._desired = dict
+        self.starts, self._desired = False, dict
 
     def check(self, *, hides_errors: bool = True) -> None:
         """Start what should run and does not, and what has other settings; each on its own.

@@ -119,11 +119,14 @@ class BlockingQueries:
             interval_s=METRICS_INTERVAL_S,
         )
 
-    def check(self) -> None:
+    def check(self, *, may_start: bool = True) -> None:
         """Start what should run and does not, and publish how many streams wait for an answer.
 
+        Once its application stops it ``may_start`` nothing: what ended would begin another batch.
         What runs goes on while S3 or Kafka does not answer: that raises ``FleetlaneError``.
         """
+        if not may_start:
+            self._supervisor.start_no_more()
         self._waiting.clear()
         self._supervisor.check()
         self._metric.run_if_due()

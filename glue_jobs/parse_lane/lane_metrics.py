@@ -99,7 +99,7 @@ class LaneListener(QueryListener):
 
 def together(one: LaneValues, other: LaneValues) -> LaneValues:
     """The values of two stretches of time as those of one: the worst lag, and all messages."""
-    return {
+    return dict(one) | {
         name: (max if name == LaneMetric.LAG_SECONDS else operator.add)(value, one.get(name, 0))
         for name, value in other.items()
     }

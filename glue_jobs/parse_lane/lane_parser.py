@@ -57,19 +57,12 @@ class LaneParser:
         self._lane, self._budgets, self._parsers = budgets.lane, budgets, parsers
         self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
         self._slow_path = SlowPath(parsers=parsers, payloads=payloads, budgets=budgets)
-        self._halt = halt
+        self._halt, self.halts_on_errors = halt, halt is not None
+        """Whether records are to come one by one, as the next may not be for it to parse."""
+        self.is_slow = self._lane is Lane.SLOW
+        """Whether one message may take long here: what is done then does not wait for it."""
         self.by_column_min = BY_COLUMN_MIN
         """Batches of so many records or more are read by column."""
-
-    @property
-    def halts_on_errors(self) -> bool:
-        """Whether records are to come one by one, as the next may not be for it to parse."""
-        return self._halt is not None
-
-    @property
-    def is_slow(self) -> bool:
-        """Whether one message may take long here: what is done then does not wait for it."""
-        return self._lane is Lane.SLOW
 
     def begin_batch(self) -> None:
         """Use the current flows from now on, and a batch's budgets."""

@@ -71,7 +71,7 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Supervisor:
     blocking = _blocking_queries(session, arguments, start_query, publish)
     PeriodicTask(
         name="queries of blocking flows",
-        run=blocking.check,
+        run=lambda: blocking.check(may_start=supervisor.starts),
         interval_s=POLL_INTERVAL_S,
         at_end=blocking.stop,
     ).run_beside(supervisor)

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from copy import replace
 from dataclasses import dataclass
 from typing import Final
@@ -71,7 +71,7 @@ class Intake:
         arrivals = self._recognised(arrivals)
         new = [one for one in arrivals if not one.is_repeat]
         landed = self.ingest.land_all([(one.inbound, one.flow) for one in new], until_s=until_s)
-        self._remember(zip(new, landed, strict=True))
+        self._remember([*zip(new, landed, strict=True)])
         rest = iter(landed)
         outcomes = [one.first_receipt() or next(rest) for one in arrivals]
         return [
@@ -89,14 +89,14 @@ class Intake:
             for one in arrivals
         ]
 
-    def _remember(self, landed: Iterable[tuple["_Arrival", Receipt | FleetlaneError]]) -> None:
+    def _remember(self, landed: Sequence[tuple["_Arrival", Receipt | FleetlaneError]]) -> None:
         """Of two messages with one key, the first stays known."""
         self.repeats.remember(
             {
                 repeat_key(one.inbound): kept_receipt(
                     one.inbound, outcome, remember_s=one.rule.remember_s
                 )
-                for one, outcome in landed
+                for one, outcome in reversed(landed)
                 if one.is_remembered and one.kept is None and isinstance(outcome, Receipt)
             }
         )

@@ -64,7 +64,7 @@ _REQUIRED: Final = (
 BY_COLUMN_MIN: Final = 24
 """Of so many records on it is the quicker way: what is done to a column costs the same for one."""
 
-_KIND: Final = (ce.TYPE, ce.DEVICE_TYPE, ce.FIRMWARE)
+_KIND: Final = (ce.TYPE, ce.DEVICE_TYPE, ce.FIRMWARE, ce.BULK_CAUSE)
 _is_allowed: Final = lru_cache(maxsize=4096)(is_allowed_value)
 
 
@@ -94,7 +94,7 @@ class FastPathMessages:
         return self.columns[ce.ATTEMPT].cast(pa.string()).cast(pa.int64())
 
     def kinds(self) -> Iterator[Rows]:
-        """The rows of messages of one stream, device type and firmware, for each such kind."""
+        """The rows of each kind of messages: all that a choice of their parser may look at."""
         rows = np.flatnonzero(self.is_fast)
         # One number for each combination of values: the codes of the columns as digits, each to the
         # base of how many values its column has. A batch is mostly of one kind, so that is tried

@@ -3,7 +3,6 @@
 import logging
 import os
 import re
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -36,8 +35,9 @@ CATCH_UP_TRIGGER_MS: Final = 100
 """Never 0: progress that is written beside the batches would repeat several of them."""
 
 FAILURES_MAX: Final = 3
-FAILED_PAUSE_S: Final = 600.0
-"""After so many runs in a row that ended before all tasks began, micro-batches for so long."""
+FAILED_PAUSE_S: Final = 600
+"""After so many runs in a row that ended before all tasks began, micro-batches for so long; so too
+after a canary that did not come back: Kafka may have failed, or no executor been there yet."""
 
 _log = logging.getLogger(__name__)
 
@@ -84,7 +84,9 @@ class RealTimeLane:
         """Start the query and what watches it; returns at once, with what keeps it running."""
         supervisor = Supervisor(self._desired, restart_s=0)
         supervisor.check(hides_errors=False)
-        threading.Thread(target=self._probe, daemon=True).start()
+        PeriodicTask(
+            name="canary in real time", run=self._probe, interval_s=FAILED_PAUSE_S
+        ).run_beside(supervisor)
         PeriodicTask(
             name="heartbeats", run=partial(self._check, supervisor), interval_s=WATCH_INTERVAL_S
         ).run_beside(supervisor)
@@ -96,7 +98,8 @@ class RealTimeLane:
         return supervisor
 
     def _probe(self) -> None:
-        self._is_possible = runs_in_real_time(self._session, self._arguments)
+        if not self._is_possible:
+            self._is_possible = runs_in_real_time(self._session, self._arguments)
 
     def _desired(self) -> Mapping[str, DesiredQuery]:
         mode = self._mode()
@@ -162,7 +165,6 @@ class RealTimeLane:
         beats = [beat for one in records if (beat := heartbeat_from(one.value)) is not None]
         self._watch.note(beats)
         self._compare_clocks(query, beats)
-        self._metrics.gather(self._watch.taken_values())
         if self._query is query:
             provisional_offsets().note(self._name, self._watch.offsets)
         if self._watch.has_begun:
@@ -176,6 +178,8 @@ class RealTimeLane:
         if not query.isActive and self._query is query and supervisor.isActive:
             self._note_end()
             supervisor.check()
+        # Last: while CloudWatch does not answer, this blocks for longer than a task may be silent.
+        self._metrics.gather(self._watch.taken_values())
 
     def _compare_clocks(self, query: StreamingQuery, beats: Iterable[Heartbeat]) -> None:
         for beat in beats:

@@ -33,7 +33,8 @@ class RealTimeWatch:
         self._due_s = dict[int, float]()
         self._problem: str | None = None
         self._batch, self._to_begin = -1, set[int]()
-        self._offsets = dict[Partition, int]()
+        self.offsets = dict[Partition, int]()
+        """How far the tasks are: all before is durable."""
         self._counts, self._lag_ms = Counter[str](), 0
 
     def begin(self, run: str, *, tasks: int) -> None:
@@ -41,7 +42,7 @@ class RealTimeWatch:
         self._run, self._problem, self._batch = run, None, -1
         self._to_begin = set(range(tasks))
         self._due_s = dict.fromkeys(range(tasks), self._monotonic() + BEGIN_S_MAX)
-        self._offsets.clear()
+        self.offsets.clear()
 
     def note(self, beats: Iterable[Heartbeat]) -> None:
         for beat in beats:
@@ -56,7 +57,7 @@ class RealTimeWatch:
         self._lag_ms = max(self._lag_ms, beat.lag_ms, beat.waits_ms)
         if beat.topic and beat.partition is not None and beat.durable_offset is not None:
             place = beat.topic, beat.partition
-            self._offsets[place] = max(beat.durable_offset, self._offsets.get(place, 0))
+            self.offsets[place] = max(beat.durable_offset, self.offsets.get(place, 0))
         if beat.problem is not None:
             self._problem = f"task {beat.task}: {beat.problem}"
         elif beat.waits_ms > self._stalled_ms:
@@ -93,11 +94,6 @@ class RealTimeWatch:
         self._batch = report["batchId"]
         (source,) = report["sources"]
         return sorted(_partitions(source["startOffset"]) - _partitions(source["endOffset"]))
-
-    @property
-    def offsets(self) -> Mapping[Partition, int]:
-        """How far the tasks are: all before is durable."""
-        return dict(self._offsets)
 
     def taken_values(self) -> Mapping[str, float]:
         """``LaneMetric``'s values since this was asked last."""

@@ -274,6 +274,20 @@ def test_a_kafka_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptureFixt
     assert "timed out" in caplog.text
 
 
+def test_an_application_without_spark_ends_so_that_another_is_started() -> None:
+    watch = ApplicationWatch(
+        is_marked=lambda: False,
+        mirrored=Expired(),
+        others=dict,
+        publish=lambda _: None,
+        has_spark=lambda: False,
+        monotonic=Clock(),
+    )
+
+    with pytest.raises(SystemExit, match="1"):
+        watch.is_to_stop()
+
+
 def test_a_query_is_stopped_when_its_batch_is_done() -> None:
     query = BatchQuery(active_for=3)
 

@@ -48,6 +48,12 @@ def test_stretches_of_time_add_up_to_the_worst_lag_and_all_messages() -> None:
     assert together(together({}, one), other) == {"LagSeconds": 9.0, "Parsed": 11, "Parked": 22}
 
 
+def test_a_second_in_which_no_worker_counted_anything_takes_no_counts_away() -> None:
+    counted = {"Parsed": 7, "ChildrenUsedUp": 1, "LagSeconds": 2.0}
+
+    assert together(counted, {"LagSeconds": 0.0}) == counted
+
+
 def cloudwatch() -> Any:
     return boto3.client(
         "cloudwatch",

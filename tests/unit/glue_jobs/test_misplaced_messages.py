@@ -28,6 +28,18 @@ SLOW = BLOCKING.replace('owner = "acme"', 'owner = "acme"\nlane = "slow"')
 NEEDS_NEWER = BLOCKING + 'firmware = ">=3"\n'
 
 
+def parser_in(sandboxes: ParsesRuns, lane: Lane, flows: FixedFlows) -> LaneParser:
+    """As a lane's shared query has it."""
+    bucket = MemoryBucket()
+    return LaneParser(
+        budgets=FlowBudgets(lane, LANE_LIMITS[lane]),
+        parsers=chosen_parsers(flows, sandboxes, LANE_LIMITS[lane]),
+        payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked"),
+        sandboxes=sandboxes,
+        now_ms=lambda: NOW_MS,
+    )
+
+
 def rows_in(
     sandboxes: ParsesRuns,
     flow: str,
@@ -40,14 +52,7 @@ def rows_in(
 ) -> list[OutputRecord]:
     """What a lane's shared query makes of a message of stream ``door``."""
     flows = FixedFlows(OTHER, just_published=[flow]) if just_published else FixedFlows(OTHER, flow)
-    bucket = MemoryBucket()
-    lane_parser = LaneParser(
-        budgets=FlowBudgets(lane, LANE_LIMITS[lane]),
-        parsers=chosen_parsers(flows, sandboxes, LANE_LIMITS[lane]),
-        payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked"),
-        sandboxes=sandboxes,
-        now_ms=lambda: NOW_MS,
-    )
+    lane_parser = parser_in(sandboxes, lane, flows)
     message = message_of(body, stream="door", lane=landed_in or lane, **changes)
     return rows_of(lane_parser.outputs_of(raw_batch([record_of(message, topic=f"raw.{lane}")])))
 
@@ -107,3 +112,20 @@ def test_a_replay_is_parsed_apart_from_its_flow_s_order(sandboxes: ParsesRuns) -
     rows = rows_in(sandboxes, BLOCKING, lane=Lane.BULK, bulk_cause=BulkCause.REPLAYED, attempt=2)
 
     assert [row.topic for row in rows] == ["canonical.door", "fleet.parsed"]
+
+
+@pytest.mark.parametrize("first", [BulkCause.REPLAYED, BulkCause.LATE])
+def test_so_it_is_among_messages_that_are_none(sandboxes: ParsesRuns, first: BulkCause) -> None:
+    lane_parser = parser_in(sandboxes, Lane.SLOW, FixedFlows(OTHER, BLOCKING))
+    lane_parser.by_column_min = 1
+    causes = [first, BulkCause.REPLAYED, BulkCause.LATE]
+    messages = [
+        message_of(b"{}", stream="door", lane=Lane.BULK, bulk_cause=cause, attempt=2)
+        for cause in causes
+    ]
+
+    rows = rows_of(lane_parser.outputs_of(raw_batch(map(record_of, messages))))
+
+    outcomes = [told_of(row).outcome for row in rows if row.topic == "fleet.parsed"]
+    assert outcomes.count(Outcome.PARSED) == causes.count(BulkCause.REPLAYED)
+    assert outcomes.count(Outcome.DIVERTED) == causes.count(BulkCause.LATE)

@@ -166,6 +166,15 @@ def test_waiting_for_them_supervises_them_until_they_are_stopped() -> None:
     assert (world.supervisor.isActive, world.queries[0].isActive) == (False, False)
 
 
+def test_while_its_application_stops_nothing_is_started() -> None:
+    world = World("gps")
+    world.supervisor.start_no_more()
+
+    world.supervisor.check()
+
+    assert (world.supervisor.starts, world.started) == (False, [])
+
+
 def test_a_query_that_always_runs_is_started_at_once_and_an_error_of_it_is_not_hidden() -> None:
     def broken() -> Query:
         raise RuntimeError("no such table")

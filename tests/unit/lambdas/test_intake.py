@@ -192,6 +192,17 @@ def test_the_first_bytes_of_a_key_stay_known() -> None:
     assert (again.id, world.landed) == (first.id, 2)
 
 
+def test_of_a_key_that_a_batch_has_twice_the_first_bytes_are_known() -> None:
+    world = World(ANSWERS)
+    uploads = [UPLOAD, replace(UPLOAD, body=b"other")]
+
+    first, _ = world.intake.land_all(uploads, until_s=math.inf)
+    again = world.land()
+
+    assert isinstance(first, Receipt)
+    assert (again.id, again.notices, world.landed) == (first.id, (Notice.REPEATED,), 2)
+
+
 @pytest.mark.parametrize(
     "other", [{"device_id": "d-2"}, {"idempotency_key": "k-2"}, {"idempotency_key": None}], ids=str
 )

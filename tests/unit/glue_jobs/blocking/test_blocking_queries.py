@@ -126,6 +126,17 @@ def test_a_query_whose_flow_waits_is_not_started_until_somebody_answers(
     assert (before, started.counts) == ({"door": 1}, {"door": 2})
 
 
+def test_while_its_application_stops_a_query_that_ended_is_not_started_again(
+    queries: BlockingQueries, started: Started
+) -> None:
+    queries.check()
+
+    started.queries["door"][0].stop()
+    queries.check(may_start=False)
+
+    assert started.counts == {"door": 1}
+
+
 def test_how_many_wait_is_reported(
     queries: BlockingQueries, parser_of: Parsers, told: list[Mapping[str, Any]]
 ) -> None:
