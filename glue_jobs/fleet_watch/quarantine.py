@@ -70,13 +70,19 @@ class DeviceRates:
     def __init__(self, *, window_ms: int) -> None:
         self._window_ms = window_ms
         self._sent: dict[tuple[str, str, int], Activity] = {}
+        self._before, self._number = self._sent, -1
 
     def add(
-        self, batch: Iterable[Activity], rate_limit: RateLimit, *, now_ms: int
+        self, batch: Iterable[Activity], number: int, rate_limit: RateLimit, *, now_ms: int
     ) -> Iterator[TooFast]:
-        """Add a batch, and give those of its devices that are over the rate limit by now."""
+        """Add a batch, and give those of its devices that are over the rate limit by now.
+
+        A batch that failed comes again with its ``number``, and counts once.
+        """
         oldest_ms = now_ms - STALE_MS
-        self._sent = {at: sent for at, sent in self._sent.items() if at[2] >= oldest_ms}
+        self._before = self._before if number == self._number else self._sent
+        self._number = number
+        self._sent = {at: sent for at, sent in self._before.items() if at[2] >= oldest_ms}
         for one in batch:
             per_minute = rate_limit(one.device_id, one.stream)
             of_batch = TooFast(
