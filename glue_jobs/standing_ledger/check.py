@@ -59,10 +59,10 @@ class LedgerCheck:
     _alerted: dict[str, None] = field(default_factory=dict, init=False)
     _spooling_ms: int = field(default=0, init=False)
     _began_ms: int = field(default=0, init=False)
-    _checked_ms: int = field(default=0, init=False)
+    _read_ms: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._began_ms = self._checked_ms = self.now_ms()
+        self._began_ms = self.now_ms()
 
     def run(self) -> None:
         """Note positions, and check again where something changed; then publish what was found.
@@ -110,21 +110,20 @@ class LedgerCheck:
         unsettled = {one.key[0] for one in found if not one.is_settled}
         self._open = (hours - over) | (hours & unsettled)
         self._found = self.tables.found(since_ms=now_ms - DAY_MS)
-        self._checked_ms = now_ms
+        self._read_ms = max(self._read_ms, all_read_ms - HOUR_MS)  # the lake may be hours behind
 
     def _hours_to_check(self, now_ms: int) -> set[int]:
         """What is not settled, what came since, and what was touched although it is settled."""
         last_ms = self._last_hour_ms(now_ms)
         if self._open is None:
             known = self.tables.hours()
-            since_ms = first_ms = min(last_ms - DAY_MS, max(known, default=last_ms))
+            self._read_ms = min(last_ms - DAY_MS, max(known, default=last_ms))
             self._open = {one for one, is_settled in known.items() if not is_settled}
-            self._open |= {one for one in range(first_ms, last_ms, HOUR_MS) if one not in known}
-        else:
-            since_ms = self._checked_ms - HOUR_MS
+            since = range(self._read_ms, last_ms, HOUR_MS)
+            self._open |= {one for one in since if one not in known}
         newest_ms = max(self._open, default=last_ms)
         coming = set(range(newest_ms, last_ms + 1, HOUR_MS)) | {last_ms}
-        touched = self.tables.touched_hours(since_ms=since_ms)
+        touched = self.tables.touched_hours(since_ms=self._read_ms)
         return self._open | coming | {one for one in touched if 0 <= one <= last_ms}
 
     def _counted(self, hours: Collection[int], from_ms: int) -> Counted | None:
