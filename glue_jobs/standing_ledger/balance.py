@@ -166,7 +166,7 @@ def balanced(
         rows.append(
             LedgerHour(
                 landed=there.get(key, empty),
-                accepted=accepted[key],
+                accepted=accepted.get(key),
                 under_way=max(0, short - not_landed),
                 not_landed=not_landed,
             )

@@ -90,6 +90,12 @@ def test_what_came_before_its_stream_had_a_flow_is_none_that_did_not_land() -> N
     assert [(row.accepted, row.not_landed, row.under_way) for row in rows] == [(3, 0, 0), (2, 0, 0)]
 
 
+def test_an_hour_whose_counts_are_gone_has_none_rather_than_zero() -> None:
+    [row] = balanced([LANDED], Counted(by_minute={}, until_ms=HALF_PAST), hours={HOUR})
+
+    assert (row.accepted, row.not_landed) == (None, 0)
+
+
 def test_what_was_accepted_in_a_lane_where_nothing_landed_has_a_row() -> None:
     known = Counted(by_minute=counted(3), until_ms=HALF_PAST)
 
