@@ -148,7 +148,11 @@ class WatchBatches:
 
     def _rate_limit(self, present: Overrides) -> quarantine.RateLimit:
         """What overrides say of a device, else of all, else its flow, else the platform."""
-        flows = self._flows()
+        flows: FlowSet = {}
+        try:
+            flows = self._context.flows.current().by_stream
+        except FlowsUnavailableError as problem:
+            _log.warning("the platform's rate limit holds for all devices: %s", problem)
 
         def rate_limit(device_id: str, stream: str) -> quarantine.PerMinute:
             overridden = present.rate_limits_of(device_id, of_stage=None)
@@ -164,13 +168,6 @@ class WatchBatches:
             )
 
         return rate_limit
-
-    def _flows(self) -> FlowSet:
-        try:
-            return self._context.flows.current().by_stream
-        except FlowsUnavailableError as problem:
-            _log.warning("the platform's rate limit holds for all devices: %s", problem)
-            return {}
 
 
 class LastSeen:

@@ -93,20 +93,16 @@ class DeviceRates:
             if one.window_ms < oldest_ms or of_batch.excess * _SHARE_MIN < 1:
                 continue
             at = one.device_id, one.stream, one.window_ms
-            of_window = replace(of_batch, activity=_added(self._sent.get(at), one))
-            self._sent[at] = of_window.activity
+            before = self._sent.get(at)
+            self._sent[at] = one if before is None else _added(before, one)
+            of_window = replace(of_batch, activity=self._sent[at])
             if of_window.excess > 1:
                 yield of_window
 
 
-def _added(before: Activity | None, one: Activity) -> Activity:
-    if before is None:
-        return one
-    return replace(
-        one,
-        messages=before.messages + one.messages,
-        inline_bytes=before.inline_bytes + one.inline_bytes,
-    )
+def _added(before: Activity, one: Activity) -> Activity:
+    inline_bytes = before.inline_bytes + one.inline_bytes
+    return replace(one, messages=before.messages + one.messages, inline_bytes=inline_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

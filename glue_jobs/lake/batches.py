@@ -72,11 +72,8 @@ class LakeBatches:
     def write(self, records: DataFrame, number: int) -> None:
         """Write a batch; for ``foreachBatch``.
 
-        Raises:
-            FilesUnavailableError: It cannot be read which streams are deduped.
-            PayloadUnavailableError: S3 does not answer, and bodies are to be archived.
-            LeaseLostError: Another writes these tables by now.
-            RequestsUnavailableError: It cannot be read which devices were erased.
+        Raises ``LeaseLostError`` where another writes these tables by now. Any ``FleetlaneError``
+        says that S3 does not answer: what was deduped or erased, or a body, cannot be read.
         """
         query = records.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         assert query is not None, "Spark names the query to what runs in it"
@@ -136,7 +133,6 @@ class LakeBatches:
         if due:  # not at every batch: it reads whole days
             hourly = self._target(HOURLY, batch, check)
             write_days(lambda: hourly_rows(*_of_days(session, due), closed_ms=closed_ms), hourly)
-            self._uncounted.counted(closed_ms=closed_ms)
 
     def _target(self, table: LakeTable, batch: Batch, check: Check) -> Target:
         return Target(table=table, log=self._logs[table], batch=batch, check=check)

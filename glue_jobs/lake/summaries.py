@@ -80,7 +80,7 @@ def closed_hour_ms(latest_ms: int) -> int:
 class UncountedDays:
     """The days whose hours are to be counted anew once another hour is over.
 
-    A restart forgets those that wait, until something of them comes again.
+    A restart of the query forgets those that wait.
     """
 
     def __init__(self) -> None:
@@ -90,18 +90,15 @@ class UncountedDays:
     def due(self, touched: Iterable[date], *, closed_ms: int) -> list[date]:
         """Add a batch's days; give all that wait, if an hour is over that was not counted.
 
-        With the day of that hour, and without those that follow it.
+        With the day of that hour, which waits for the next one then, as those that follow it do.
         """
         self._days.update(touched)
         if closed_ms <= self._counted_ms:
             return []
-        closing = day_of(closed_ms)
-        return sorted({closing, *(day for day in self._days if day < closing)})
-
-    def counted(self, *, closed_ms: int) -> None:
-        """What was due is counted up to this hour; its day and those that follow it wait again."""
-        self._counted_ms = closed_ms
-        self._days = {day for day in self._days if day >= day_of(closed_ms)}
+        self._counted_ms, closing = closed_ms, day_of(closed_ms)
+        due = {closing, *(day for day in self._days if day < closing)}
+        self._days = {day for day in self._days if day >= closing}
+        return sorted(due)
 
 
 def hourly_rows(received: DataFrame, parsed: DataFrame, *, closed_ms: int) -> DataFrame:

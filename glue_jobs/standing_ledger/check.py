@@ -78,7 +78,7 @@ class LedgerCheck:
         if kept is not None and snapshots is not None:
             read = None if archived is None else archived.passed
             begins = self._noted.newest.begins
-            state = (snapshots, kept.passed, begins, read, self._last_hour_ms(now_ms))
+            state = (snapshots, kept.passed, begins, read, now_ms // HOUR_MS)
             if state != self._done:
                 self._check(kept, now_ms)
                 self._done = state
@@ -95,10 +95,12 @@ class LedgerCheck:
     def _check(self, kept: Positions, now_ms: int) -> None:
         hours = self._hours_to_check(now_ms)
         counts_from_ms = now_ms - COUNTS_KEPT_MS
-        counted = self._counted(hours, counts_from_ms)
+        archived = self._noted.archived if self.has_archive else None
+        archived_ms = 0 if archived is None else archived.at_ms
+        counted = self._counted(hours, counts_from_ms, archived_ms=archived_ms)
         until_ms = 0 if counted is None else counted.until_ms or 0
         found = balanced(self.landed(hours, self._noted, until_ms), counted, hours=hours)
-        all_read_ms = min(kept.at_ms, self._archived_ms) if self.has_archive else kept.at_ms
+        all_read_ms = min(kept.at_ms, archived_ms) if self.has_archive else kept.at_ms
         over = {one for one in hours if one + HOUR_MS + self.settled_after_ms <= all_read_ms}
         if self.counts is not None and counted is None:
             over = {one for one in over if one < counts_from_ms}
@@ -114,7 +116,7 @@ class LedgerCheck:
 
     def _hours_to_check(self, now_ms: int) -> set[int]:
         """What is not settled, what came since, and what was touched although it is settled."""
-        last_ms = self._last_hour_ms(now_ms)
+        last_ms = now_ms - now_ms % HOUR_MS
         if self._open is None:
             known = self.tables.hours()
             self._read_ms = min(last_ms - DAY_MS, max(known, default=last_ms))
@@ -126,8 +128,8 @@ class LedgerCheck:
         touched = self.tables.touched_hours(since_ms=self._read_ms)
         return self._open | coming | {one for one in touched if 0 <= one <= last_ms}
 
-    def _counted(self, hours: Collection[int], from_ms: int) -> Counted | None:
-        """What ingest counted, up to where all that landed is in the archive.
+    def _counted(self, hours: Collection[int], from_ms: int, *, archived_ms: int) -> Counted | None:
+        """What ingest counted, up to where all that landed is in the archive, or to 0 without one.
 
         Nothing is said of a time when something waited in the spool.
         """
@@ -138,11 +140,11 @@ class LedgerCheck:
         except AcceptedCountsUnavailableError as problem:
             _log.warning("%s", problem)
             return None
-        until_ms = max(0, self._archived_ms - COUNTED_AFTER_MS)
+        until_ms = max(0, archived_ms - COUNTED_AFTER_MS)
         return Counted(
             by_minute=by_minute,
             until_ms=until_ms - until_ms % MINUTE_MS if self.has_archive else None,
-            is_spooled=self._archived_ms <= self._spooling_ms + COUNTED_AFTER_MS,
+            is_spooled=archived_ms <= self._spooling_ms + COUNTED_AFTER_MS,
         )
 
     def _report(self, found: Sequence[LedgerHour], now_ms: int) -> None:
@@ -156,13 +158,3 @@ class LedgerCheck:
         self._alerted |= dict.fromkeys(alert.id for alert in alerts)
         while len(self._alerted) > _ALERTED_MAX:
             del self._alerted[next(iter(self._alerted))]
-
-    @property
-    def _archived_ms(self) -> int:
-        """Up to when the archive has all that landed; 0 where there is none."""
-        archived = self._noted.archived if self.has_archive else None
-        return 0 if archived is None else archived.at_ms
-
-    @staticmethod
-    def _last_hour_ms(now_ms: int) -> int:
-        return now_ms - now_ms % HOUR_MS

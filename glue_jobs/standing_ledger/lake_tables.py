@@ -33,8 +33,6 @@ _ARROW: Final = {
 _NAMED: Final = pa.list_(pa.struct([(name, pa.string()) for name in ("id", "sha256", "problem")]))
 LEDGER_ROWS: Final = pa.schema([(one.name, _ARROW.get(one.type, _NAMED)) for one in LEDGER.columns])
 
-type Snapshots = Mapping[str, int | None]
-
 
 class LedgerTables:
     """Reads and writes by Spark. ``has_archive``: there is, or will be, a table ``raw``."""
@@ -42,7 +40,7 @@ class LedgerTables:
     def __init__(self, session: SparkSession, *, has_archive: bool) -> None:
         self._session, self._has_archive = session, has_archive
 
-    def snapshots(self) -> Snapshots | None:
+    def snapshots(self) -> Mapping[str, int | None] | None:
         """The snapshot that each table is at; ``None`` until all are made."""
         tables = (*_READ, LEDGER, *((RAW,) if self._has_archive else ()))
         names = [table_name(self._session, one) for one in tables]

@@ -21,13 +21,13 @@ from fleetlane.events.times import now_ms
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.session import use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor
-from glue_jobs.kafka.admin import KafkaAdmin, Partition
+from glue_jobs.kafka.admin import KafkaAdmin, Offsets
 from glue_jobs.kafka.source_and_sink import write_alerts
 from glue_jobs.standing_ledger.balance import LandedHour, landed_hours
 from glue_jobs.standing_ledger.check import LedgerCheck
 from glue_jobs.standing_ledger.lake_tables import LedgerTables
 from glue_jobs.standing_ledger.messages import MISSING, LakeRows, judged_messages
-from glue_jobs.standing_ledger.positions import NotedPositions, Positions, positions_now
+from glue_jobs.standing_ledger.positions import NotedPositions, positions_now
 
 BY_MESSAGE: Final = "message"
 """The identity of events by which each message has its own."""
@@ -134,19 +134,11 @@ def landed_messages(
 
 def positions_rows(session: SparkSession, noted: NotedPositions) -> DataFrame:
     """The newest positions, and those that the lake and the archive have caught up with."""
-
-    def passed(when: Positions | None, partition: Partition) -> int:
-        return 0 if when is None else when.passed.get(partition, 0)
-
+    times = noted.newest, noted.kept, noted.archived
+    passed: list[Offsets] = [{} if one is None else one.passed for one in times]
     rows = [
-        {
-            "topic": partition[0],
-            "partition": partition[1],
-            "begins": begins,
-            "passed": passed(noted.newest, partition),
-            "kept": passed(noted.kept, partition),
-            "archived": passed(noted.archived, partition),
-        }
+        (*partition, begins, *(one.get(partition, 0) for one in passed))
         for partition, begins in noted.newest.begins.items()
     ]
-    return session.createDataFrame(pa.Table.from_pylist(rows, POSITIONS))
+    named = [dict(zip(POSITIONS.names, row, strict=True)) for row in rows]
+    return session.createDataFrame(pa.Table.from_pylist(named, POSITIONS))

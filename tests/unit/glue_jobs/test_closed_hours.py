@@ -34,11 +34,9 @@ def test_days_that_a_batch_touched_before_are_counted_too() -> None:
 def test_what_a_batch_touched_between_two_hours_is_counted_with_the_next_and_once() -> None:
     uncounted = UncountedDays()
     uncounted.due([date(2024, 10, 4)], closed_ms=MIDNIGHT_MS)
-    uncounted.counted(closed_ms=MIDNIGHT_MS)
 
     between = uncounted.due([date(2024, 9, 1)], closed_ms=MIDNIGHT_MS)
     due = uncounted.due([date(2024, 10, 4)], closed_ms=MIDNIGHT_MS + HOUR_MS)
-    uncounted.counted(closed_ms=MIDNIGHT_MS + HOUR_MS)
     next_due = uncounted.due([], closed_ms=MIDNIGHT_MS + 2 * HOUR_MS)
 
     assert between == []
@@ -49,7 +47,6 @@ def test_what_a_batch_touched_between_two_hours_is_counted_with_the_next_and_onc
 def test_a_day_whose_last_hours_were_followed_by_silence_past_midnight_is_counted() -> None:
     uncounted = UncountedDays()
     uncounted.due([date(2024, 10, 3)], closed_ms=MIDNIGHT_MS - 3 * HOUR_MS)
-    uncounted.counted(closed_ms=MIDNIGHT_MS - 3 * HOUR_MS)
 
     due = uncounted.due([date(2024, 10, 4)], closed_ms=MIDNIGHT_MS)
 
