@@ -13,7 +13,7 @@ from fleetlane.events.lake.views import Kind, LakeView
 
 if TYPE_CHECKING:
     from mypy_boto3_glue.client import GlueClient
-    from mypy_boto3_glue.type_defs import ColumnTypeDef, TableInputTypeDef, TableTypeDef
+    from mypy_boto3_glue.type_defs import ColumnTypeDef, TableInputTypeDef
 
 _VIEW: Final = "VIRTUAL_VIEW"
 _HIVE_TYPES: Final = {Kind.TIME: "timestamp", Kind.TEXT: "string", Kind.JSON: "string"}
@@ -40,8 +40,9 @@ class GlueViews:
         """
         wanted, database = _table(view, self._database), self._database
         with asking(partial(ViewNotPutError, view.name)):
-            found = self._found(view.name)
-            if found is None:
+            try:
+                found = self._glue.get_table(DatabaseName=database, Name=view.name)["Table"]
+            except self._glue.exceptions.EntityNotFoundException:
                 self._glue.create_table(DatabaseName=database, TableInput=wanted)
                 return True
             if found.get("TableType") != _VIEW:
@@ -52,12 +53,6 @@ class GlueViews:
                 return False
             self._glue.update_table(DatabaseName=database, TableInput=wanted, SkipArchive=True)
             return True
-
-    def _found(self, name: str) -> "TableTypeDef | None":
-        try:
-            return self._glue.get_table(DatabaseName=self._database, Name=name)["Table"]
-        except self._glue.exceptions.EntityNotFoundException:
-            return None
 
 
 def _table(view: LakeView, database: str) -> "TableInputTypeDef":

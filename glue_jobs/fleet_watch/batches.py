@@ -105,18 +105,14 @@ class WatchBatches:
         self._rates = quarantine.DeviceRates(window_ms=rules.window_ms)
         self._last_seen = LastSeen(context.note_sighting, at_once_max=sightings_at_once_max)
 
-    def handle(self, records: DataFrame, _number: int) -> None:
+    def handle(self, records: DataFrame, number: int) -> None:
         """Handle a batch; for ``foreachBatch``."""
         rows = activity(records, window_ms=self._rules.window_ms).toArrow()
-        self.handle_activity(
-            quarantine.Activity(**row)
-            for some in rows.to_batches(_ROWS_AT_ONCE)
-            for row in some.to_pylist()
-        )
+        found = (row for some in rows.to_batches(_ROWS_AT_ONCE) for row in some.to_pylist())
+        self.handle_activity([quarantine.Activity(**row) for row in found], number)
 
-    def handle_activity(self, batch: Iterable[quarantine.Activity]) -> None:
-        some = list(batch)
-        self._quarantine_runaway_devices(some)
+    def handle_activity(self, some: Sequence[quarantine.Activity], number: int) -> None:
+        self._quarantine_runaway_devices(some, number)
         self._last_seen.add(
             Sighting(device_id=one.device_id, seen_ms=one.seen_ms, firmware=one.firmware)
             for one in some
@@ -124,11 +120,14 @@ class WatchBatches:
         )
         self._last_seen.write_some()
 
-    def _quarantine_runaway_devices(self, batch: Sequence[quarantine.Activity]) -> None:
+    def _quarantine_runaway_devices(
+        self, batch: Sequence[quarantine.Activity], number: int
+    ) -> None:
         now_ms = self._context.now_ms()
         try:
             present = self._context.overrides.read()
-            fast = list(self._rates.add(batch, self._rate_limit(present), now_ms=now_ms))
+            rate_limit = self._rate_limit(present)
+            fast = list(self._rates.add(batch, number, rate_limit, now_ms=now_ms))
             self._judge(fast, present, now_ms)
         except FleetlaneError as problem:
             _log.warning("no device is quarantined for this batch: %s", problem)
@@ -149,7 +148,11 @@ class WatchBatches:
 
     def _rate_limit(self, present: Overrides) -> quarantine.RateLimit:
         """What overrides say of a device, else of all, else its flow, else the platform."""
-        flows = self._flows()
+        flows: FlowSet = {}
+        try:
+            flows = self._context.flows.current().by_stream
+        except FlowsUnavailableError as problem:
+            _log.warning("the platform's rate limit holds for all devices: %s", problem)
 
         def rate_limit(device_id: str, stream: str) -> quarantine.PerMinute:
             overridden = present.rate_limits_of(device_id, of_stage=None)
@@ -165,13 +168,6 @@ class WatchBatches:
             )
 
         return rate_limit
-
-    def _flows(self) -> FlowSet:
-        try:
-            return self._context.flows.current().by_stream
-        except FlowsUnavailableError as problem:
-            _log.warning("the platform's rate limit holds for all devices: %s", problem)
-            return {}
 
 
 class LastSeen:

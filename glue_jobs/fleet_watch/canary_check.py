@@ -91,19 +91,13 @@ class LakeCanaries:
 
     @reading_lake()
     def arrived(self, since_ms: int) -> Collection[str]:
-        """The raw ids of what arrived since then, and is canonical and in the lake.
-
-        Only the partitions of the canary's own streams are read.
-        """
+        """The raw ids of what arrived since then, and is canonical and in the lake."""
         rows = self._events(since_ms).select("raw_id").distinct()
         return {row.raw_id for row in rows.collect()}
 
     @reading_lake()
     def slowest_ms(self, since_ms: int) -> Mapping[Lane, int]:
-        """By lane, the longest time from arrival to canonical of what arrived since then.
-
-        Of the attempts only files with messages of that time are read.
-        """
+        """By lane, the longest time from arrival to canonical of what arrived since then."""
         took_ms = F.max(F.col("parsed_ms") - F.col("received_ms"))
         rows = (
             self._since(PARSED, since_ms, arrival="received_ms")

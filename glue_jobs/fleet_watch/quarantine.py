@@ -70,13 +70,19 @@ class DeviceRates:
     def __init__(self, *, window_ms: int) -> None:
         self._window_ms = window_ms
         self._sent: dict[tuple[str, str, int], Activity] = {}
+        self._before, self._number = self._sent, -1
 
     def add(
-        self, batch: Iterable[Activity], rate_limit: RateLimit, *, now_ms: int
+        self, batch: Iterable[Activity], number: int, rate_limit: RateLimit, *, now_ms: int
     ) -> Iterator[TooFast]:
-        """Add a batch, and give those of its devices that are over the rate limit by now."""
+        """Add a batch, and give those of its devices that are over the rate limit by now.
+
+        A batch that failed comes again with its ``number``, and counts once.
+        """
         oldest_ms = now_ms - STALE_MS
-        self._sent = {at: sent for at, sent in self._sent.items() if at[2] >= oldest_ms}
+        self._before = self._before if number == self._number else self._sent
+        self._number = number
+        self._sent = {at: sent for at, sent in self._before.items() if at[2] >= oldest_ms}
         for one in batch:
             per_minute = rate_limit(one.device_id, one.stream)
             of_batch = TooFast(
@@ -87,20 +93,16 @@ class DeviceRates:
             if one.window_ms < oldest_ms or of_batch.excess * _SHARE_MIN < 1:
                 continue
             at = one.device_id, one.stream, one.window_ms
-            of_window = replace(of_batch, activity=_added(self._sent.get(at), one))
-            self._sent[at] = of_window.activity
+            before = self._sent.get(at)
+            self._sent[at] = one if before is None else _added(before, one)
+            of_window = replace(of_batch, activity=self._sent[at])
             if of_window.excess > 1:
                 yield of_window
 
 
-def _added(before: Activity | None, one: Activity) -> Activity:
-    if before is None:
-        return one
-    return replace(
-        one,
-        messages=before.messages + one.messages,
-        inline_bytes=before.inline_bytes + one.inline_bytes,
-    )
+def _added(before: Activity, one: Activity) -> Activity:
+    inline_bytes = before.inline_bytes + one.inline_bytes
+    return replace(one, messages=before.messages + one.messages, inline_bytes=inline_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

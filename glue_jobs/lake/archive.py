@@ -97,21 +97,17 @@ def write_raw(
     """
     if target.log.has(target.batch):
         return
+    waits = F.when(F.col(WAITS_AT).isNotNull(), F.struct("sha256", WAITS_AT))
     with persisted(without_erased(raw_rows(records), RAW, erased_until_ms)) as rows:
-        _write_fresh(rows, target, bodies)
-
-
-def _write_fresh(rows: DataFrame, target: Target, bodies: ArchivedBodies) -> None:
-    facts = rows.agg(
-        F.min("kafka_ms").alias("first_ms"),
-        F.max("kafka_ms").alias("last_ms"),
-        F.collect_set("day").alias("days"),
-        F.collect_set(F.when(F.col(WAITS_AT).isNotNull(), F.struct("sha256", WAITS_AT))).alias(
-            "places"
-        ),
-    ).first()
-    assert facts is not None, "an aggregate has one row"
-    if facts.days:
+        facts = rows.agg(
+            F.min("kafka_ms").alias("first_ms"),
+            F.max("kafka_ms").alias("last_ms"),
+            F.collect_set("day").alias("days"),
+            F.collect_set(waits).alias("places"),
+        ).first()
+        assert facts is not None, "an aggregate has one row"
+        if not facts.days:
+            return
         days = F.col("day").isin(facts.days)
         near = days & F.col("kafka_ms").between(facts.first_ms, facts.last_ms)
         there = rows.sparkSession.table(table_name(rows.sparkSession, RAW))

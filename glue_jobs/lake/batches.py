@@ -32,7 +32,7 @@ from glue_jobs.lake.erasure import without_erased
 from glue_jobs.lake.events import merge_events
 from glue_jobs.lake.merging import Check, Target, merge, persisted, write_days
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
-from glue_jobs.lake.summaries import closed_hour_ms, daily_rows, days_to_count, hourly_rows
+from glue_jobs.lake.summaries import UncountedDays, closed_hour_ms, daily_rows, hourly_rows
 from glue_jobs.lake.upkeep import LeaseGuard
 
 TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
@@ -66,17 +66,14 @@ class LakeBatches:
         self._arguments, self._guard, self._deduped = arguments, guard, deduped
         self._bodies = bodies
         self._erased_until_ms = erased_until_ms
-        self._token = self._counted_ms = 0
+        self._token, self._uncounted = 0, UncountedDays()
         self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
 
     def write(self, records: DataFrame, number: int) -> None:
         """Write a batch; for ``foreachBatch``.
 
-        Raises:
-            FilesUnavailableError: It cannot be read which streams are deduped.
-            PayloadUnavailableError: S3 does not answer, and bodies are to be archived.
-            LeaseLostError: Another writes these tables by now.
-            RequestsUnavailableError: It cannot be read which devices were erased.
+        Raises ``LeaseLostError`` where another writes these tables by now. Any ``FleetlaneError``
+        says that S3 does not answer: what was deduped or erased, or a body, cannot be read.
         """
         query = records.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         assert query is not None, "Spark names the query to what runs in it"
@@ -131,19 +128,11 @@ class LakeBatches:
         last = touched.groupBy("day").agg(F.max("received_ms").alias("latest_ms")).collect()
         days = [row.day for row in last]
         write_days(lambda: daily_rows(*_of_days(session, days)), self._target(DAILY, batch, check))
-        latest_ms = max((row.latest_ms or 0 for row in last), default=0)
-        self._count_hours(session, days, latest_ms, self._target(HOURLY, batch, check))
-
-    def _count_hours(
-        self, session: SparkSession, touched: Sequence[date], latest_ms: int, target: Target
-    ) -> None:
-        """Count again once another hour is over: not every batch, as it reads whole days."""
-        closed_ms = closed_hour_ms(latest_ms)
-        if closed_ms <= self._counted_ms:
-            return
-        days = days_to_count(touched, closed_ms=closed_ms)
-        write_days(lambda: hourly_rows(*_of_days(session, days), closed_ms=closed_ms), target)
-        self._counted_ms = closed_ms
+        closed_ms = closed_hour_ms(max((row.latest_ms or 0 for row in last), default=0))
+        due = self._uncounted.due(days, closed_ms=closed_ms)
+        if due:  # not at every batch: it reads whole days
+            hourly = self._target(HOURLY, batch, check)
+            write_days(lambda: hourly_rows(*_of_days(session, due), closed_ms=closed_ms), hourly)
 
     def _target(self, table: LakeTable, batch: Batch, check: Check) -> Target:
         return Target(table=table, log=self._logs[table], batch=batch, check=check)

@@ -7,9 +7,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from fleetlane.events import headers as ce
-from fleetlane.events.lake.tables import EVENTS, PARKED, RAW, RECEIVED, LakeTable
+from fleetlane.events.lake.tables import PARKED, LakeTable
 
 _ERASED: Final = "device_id string, until_ms bigint"
+_ARRIVED: Final = ("arrival_ms", "received_ms", "kafka_ms", "parsed_ms")
+"""What says when a message arrived, or else when its record came: the first that a table has."""
 
 
 def without_erased(
@@ -30,13 +32,7 @@ def without_erased(
 
 
 def _arrived_ms(table: LakeTable) -> Column:
-    if table == EVENTS:
-        return F.col("arrival_ms")
     if table == PARKED:
         header = F.map_from_entries("headers")[ce.ARRIVAL_MILLIS]
         return F.coalesce(header.cast("string").try_cast("bigint"), F.col("parked_ms"))
-    if table == RECEIVED:
-        return F.col("received_ms")
-    if table == RAW:
-        return F.coalesce("arrival_ms", "kafka_ms")
-    return F.coalesce("received_ms", "parsed_ms")
+    return F.coalesce(*(name for name in _ARRIVED if name in table.column_names))

@@ -114,8 +114,11 @@ def _settled(
     Returns whether nobody else wrote meanwhile. ``repeats`` is written first: a batch that is
     repeated from there on finds what it needs.
     """
+    raw_ids = F.broadcast(rows.select("raw_id").distinct())
+    there = _rows_there(rows.sparkSession, around).join(raw_ids, "raw_id", "left_semi")
+    of_batch = rows.select(*EVENTS.column_names, F.lit(_BATCH).alias(_FROM))
     with ExitStack() as computed:
-        of_messages = computed.enter_context(_computed(_rows_of_messages(rows, around)))
+        of_messages = computed.enter_context(_computed(of_batch.unionByName(there)))
         of_messages = computed.enter_context(_computed(with_whether_it_counts(of_messages)))
         claims = computed.enter_context(_computed(_claims(of_messages, around)))
         wins, came_from = F.col("place") == 1, F.col(_FROM)
@@ -137,13 +140,6 @@ def _computed(rows: DataFrame) -> Iterator[DataFrame]:
         yield there
     finally:
         there._jdf.queryExecution().logical().rdd().unpersist(False)  # noqa: FBT003, SLF001 - no other way to it
-
-
-def _rows_of_messages(rows: DataFrame, around: Column) -> DataFrame:
-    """A batch's rows, and all others of the same messages, each with where it came from."""
-    raw_ids = F.broadcast(rows.select("raw_id").distinct())
-    there = _rows_there(rows.sparkSession, around).join(raw_ids, "raw_id", "left_semi")
-    return rows.select(*EVENTS.column_names, F.lit(_BATCH).alias(_FROM)).unionByName(there)
 
 
 def _claims(of_messages: DataFrame, around: Column) -> DataFrame:

@@ -64,8 +64,15 @@ def start(session: SparkSession, arguments: LakeArguments) -> Supervisor:
     """
     uri, database = arguments.lake_catalog_uri, arguments.lake_database
     use_catalog(session, warehouse=arguments.lake_warehouse, uri=uri, database=database)
-    guard = _lease_guard(session, arguments)
     name = lake_job(arguments.tables)
+    place = LeaseObject(s3_client(AwsSettings()), arguments.lake_bucket, name)
+    lease = Lease(place, holder=str(uuid4()), lease_s=arguments.lake_lease_s)
+
+    def prepare() -> None:
+        for table in TABLES_OF[arguments.tables]:
+            ensure_table(session, table)
+
+    guard = LeaseGuard(lease, prepare=prepare)
     lag = LakeLag(name, now_ms=now_ms, waits_ms_max=arguments.lake_trigger_ms)
     listen(session, lag)
     return always_running({name: lambda: _start_query(session, arguments, guard, lag)})
@@ -123,17 +130,6 @@ def _bodies(arguments: LakeArguments) -> ArchivedBodies:
         archived_bucket=archived,
         on_unavailable=lambda bodies: publish({JobMetric.UNARCHIVED_BODIES: bodies}),
     )
-
-
-def _lease_guard(session: SparkSession, arguments: LakeArguments) -> LeaseGuard:
-    place = LeaseObject(s3_client(AwsSettings()), arguments.lake_bucket, lake_job(arguments.tables))
-    lease = Lease(place, holder=str(uuid4()), lease_s=arguments.lake_lease_s)
-
-    def prepare() -> None:
-        for table in TABLES_OF[arguments.tables]:
-            ensure_table(session, table)
-
-    return LeaseGuard(lease, prepare=prepare)
 
 
 def _upkeep(

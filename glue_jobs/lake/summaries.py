@@ -77,10 +77,28 @@ def closed_hour_ms(latest_ms: int) -> int:
     return settled_ms - settled_ms % HOUR_MS - HOUR_MS
 
 
-def days_to_count(touched: Iterable[date], *, closed_ms: int) -> list[date]:
-    """The days of a batch, and that of the hour that is over; none of those that follow it."""
-    closing = day_of(closed_ms)
-    return sorted({closing, *(day for day in touched if day < closing)})
+class UncountedDays:
+    """The days whose hours are to be counted anew once another hour is over.
+
+    A restart of the query forgets those that wait.
+    """
+
+    def __init__(self) -> None:
+        self._days: set[date] = set()
+        self._counted_ms = 0
+
+    def due(self, touched: Iterable[date], *, closed_ms: int) -> list[date]:
+        """Add a batch's days; give all that wait, if an hour is over that was not counted.
+
+        With the day of that hour, which waits for the next one then, as those that follow it do.
+        """
+        self._days.update(touched)
+        if closed_ms <= self._counted_ms:
+            return []
+        self._counted_ms, closing = closed_ms, day_of(closed_ms)
+        due = {closing, *(day for day in self._days if day < closing)}
+        self._days = {day for day in self._days if day >= closing}
+        return sorted(due)
 
 
 def hourly_rows(received: DataFrame, parsed: DataFrame, *, closed_ms: int) -> DataFrame:

@@ -32,8 +32,6 @@ _FILES_TO_REWRITE_MIN: Final = 4
 _log = logging.getLogger(__name__)
 type IsKept = Callable[[], bool]
 type Work = Callable[[], Mapping[str, str]]
-type Erase = Callable[[str], Mapping[str, str]]
-"""Takes a device's rows out of all tables."""
 
 
 class LeaseGuard:
@@ -77,20 +75,18 @@ class LeaseGuard:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepSchedule:
-    """Does what is due, in turn with the batches."""
+    """Does what is due, in turn with the batches. ``erase`` takes a device's rows out."""
 
     requests: UpkeepRequests
     guard: LeaseGuard
     works: Mapping[Upkeep, Work]
-    erase: Erase
+    erase: Callable[[str], Mapping[str, str]]
     now_ms: Callable[[], int]
 
     def do_due(self) -> None:
         """Do what an operator requested, and what is due; blocks while a batch has its turn.
 
-        Raises:
-            LeaseLostError: This process may write no more, until it has the lease again.
-            RequestsUnavailableError: S3 does not answer.
+        Raises ``LeaseLostError``, or ``RequestsUnavailableError`` where S3 does not answer.
         """
         request = self.requests.waiting()
         if request is not None:
@@ -213,9 +209,13 @@ def _rewritten_files(session: SparkSession, table: LakeTable, check: Check) -> M
 
 
 def _drop_repeats(session: SparkSession, table: LakeTable, check: Check) -> int:
-    """Look where a partition has more than one file: what a compaction left is as it should be."""
+    """Look where somebody wrote lately and left several files; large partitions always have some.
+
+    What has no snapshot of its own any more was looked at on each of the days that it had one.
+    """
     name = table_name(session, table)
-    grown = session.table(f"{name}.partitions").where("file_count > 1")
+    is_grown = "file_count > 1 AND last_updated_at IS NOT NULL"
+    grown = session.table(f"{name}.partitions").where(is_grown)
     in_grown = in_places(places_in(grown.select("partition.*").collect()))
     if in_grown is None:
         return 0

@@ -136,7 +136,8 @@ def balanced(
 ) -> list[LedgerHour]:
     """Hold what landed in these hours against what ingest counted, where that is known.
 
-    Ingest counts streams without a flow as one: they are compared as one.
+    Ingest counts streams without a flow as one: they are compared as one, with what landed of
+    others before they had theirs.
     """
     if counted is None:
         return [LedgerHour(landed=one, accepted=None) for one in landed]
@@ -151,9 +152,10 @@ def balanced(
     there = {(one.hour_ms, one.stream, one.lane): one for one in landed}
     of_all, before = defaultdict[_Key, int](int), defaultdict[_Key, int](int)
     for key, one in there.items():
-        as_counted = key if key in accepted else (key[0], NO_FLOW_STREAM, key[2])
-        of_all[as_counted] += one.landed
-        before[as_counted] += one.landed_before
+        without_flow = (key[0], NO_FLOW_STREAM, key[2])
+        of_all[key], before[key] = one.landed, one.landed_before
+        of_all[without_flow] += max(0, one.landed - accepted.get(key, 0))
+        before[without_flow] += max(0, one.landed_before - complete.get(key, 0))
     rows = []
     for key in sorted({*there, *accepted}):
         is_compared = until_ms is not None and key in accepted
@@ -164,7 +166,7 @@ def balanced(
         rows.append(
             LedgerHour(
                 landed=there.get(key, empty),
-                accepted=accepted[key],
+                accepted=accepted.get(key),
                 under_way=max(0, short - not_landed),
                 not_landed=not_landed,
             )

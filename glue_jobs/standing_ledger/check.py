@@ -59,10 +59,10 @@ class LedgerCheck:
     _alerted: dict[str, None] = field(default_factory=dict, init=False)
     _spooling_ms: int = field(default=0, init=False)
     _began_ms: int = field(default=0, init=False)
-    _checked_ms: int = field(default=0, init=False)
+    _read_ms: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
-        self._began_ms = self._checked_ms = self.now_ms()
+        self._began_ms = self.now_ms()
 
     def run(self) -> None:
         """Note positions, and check again where something changed; then publish what was found.
@@ -78,7 +78,7 @@ class LedgerCheck:
         if kept is not None and snapshots is not None:
             read = None if archived is None else archived.passed
             begins = self._noted.newest.begins
-            state = (snapshots, kept.passed, begins, read, self._last_hour_ms(now_ms))
+            state = (snapshots, kept.passed, begins, read, now_ms // HOUR_MS)
             if state != self._done:
                 self._check(kept, now_ms)
                 self._done = state
@@ -95,10 +95,12 @@ class LedgerCheck:
     def _check(self, kept: Positions, now_ms: int) -> None:
         hours = self._hours_to_check(now_ms)
         counts_from_ms = now_ms - COUNTS_KEPT_MS
-        counted = self._counted(hours, counts_from_ms)
+        archived = self._noted.archived if self.has_archive else None
+        archived_ms = 0 if archived is None else archived.at_ms
+        counted = self._counted(hours, counts_from_ms, archived_ms=archived_ms)
         until_ms = 0 if counted is None else counted.until_ms or 0
         found = balanced(self.landed(hours, self._noted, until_ms), counted, hours=hours)
-        all_read_ms = min(kept.at_ms, self._archived_ms) if self.has_archive else kept.at_ms
+        all_read_ms = min(kept.at_ms, archived_ms) if self.has_archive else kept.at_ms
         over = {one for one in hours if one + HOUR_MS + self.settled_after_ms <= all_read_ms}
         if self.counts is not None and counted is None:
             over = {one for one in over if one < counts_from_ms}
@@ -110,25 +112,24 @@ class LedgerCheck:
         unsettled = {one.key[0] for one in found if not one.is_settled}
         self._open = (hours - over) | (hours & unsettled)
         self._found = self.tables.found(since_ms=now_ms - DAY_MS)
-        self._checked_ms = now_ms
+        self._read_ms = max(self._read_ms, all_read_ms - HOUR_MS)  # the lake may be hours behind
 
     def _hours_to_check(self, now_ms: int) -> set[int]:
         """What is not settled, what came since, and what was touched although it is settled."""
-        last_ms = self._last_hour_ms(now_ms)
+        last_ms = now_ms - now_ms % HOUR_MS
         if self._open is None:
             known = self.tables.hours()
-            since_ms = first_ms = min(last_ms - DAY_MS, max(known, default=last_ms))
+            self._read_ms = min(last_ms - DAY_MS, max(known, default=last_ms))
             self._open = {one for one, is_settled in known.items() if not is_settled}
-            self._open |= {one for one in range(first_ms, last_ms, HOUR_MS) if one not in known}
-        else:
-            since_ms = self._checked_ms - HOUR_MS
+            since = range(self._read_ms, last_ms, HOUR_MS)
+            self._open |= {one for one in since if one not in known}
         newest_ms = max(self._open, default=last_ms)
         coming = set(range(newest_ms, last_ms + 1, HOUR_MS)) | {last_ms}
-        touched = self.tables.touched_hours(since_ms=since_ms)
+        touched = self.tables.touched_hours(since_ms=self._read_ms)
         return self._open | coming | {one for one in touched if 0 <= one <= last_ms}
 
-    def _counted(self, hours: Collection[int], from_ms: int) -> Counted | None:
-        """What ingest counted, up to where all that landed is in the archive.
+    def _counted(self, hours: Collection[int], from_ms: int, *, archived_ms: int) -> Counted | None:
+        """What ingest counted, up to where all that landed is in the archive, or to 0 without one.
 
         Nothing is said of a time when something waited in the spool.
         """
@@ -139,11 +140,11 @@ class LedgerCheck:
         except AcceptedCountsUnavailableError as problem:
             _log.warning("%s", problem)
             return None
-        until_ms = max(0, self._archived_ms - COUNTED_AFTER_MS)
+        until_ms = max(0, archived_ms - COUNTED_AFTER_MS)
         return Counted(
             by_minute=by_minute,
             until_ms=until_ms - until_ms % MINUTE_MS if self.has_archive else None,
-            is_spooled=self._archived_ms <= self._spooling_ms + COUNTED_AFTER_MS,
+            is_spooled=archived_ms <= self._spooling_ms + COUNTED_AFTER_MS,
         )
 
     def _report(self, found: Sequence[LedgerHour], now_ms: int) -> None:
@@ -157,13 +158,3 @@ class LedgerCheck:
         self._alerted |= dict.fromkeys(alert.id for alert in alerts)
         while len(self._alerted) > _ALERTED_MAX:
             del self._alerted[next(iter(self._alerted))]
-
-    @property
-    def _archived_ms(self) -> int:
-        """Up to when the archive has all that landed; 0 where there is none."""
-        archived = self._noted.archived if self.has_archive else None
-        return 0 if archived is None else archived.at_ms
-
-    @staticmethod
-    def _last_hour_ms(now_ms: int) -> int:
-        return now_ms - now_ms % HOUR_MS

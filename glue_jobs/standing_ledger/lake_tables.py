@@ -1,6 +1,7 @@
 """The lake's tables as the standing ledger reads them, and the one that it writes."""
 
 from collections.abc import Collection, Iterable, Mapping
+from copy import replace
 from typing import Any, Final
 
 import pyarrow as pa
@@ -17,9 +18,9 @@ from fleetlane.events.lake.tables import (
     RECEIVED,
     LakeTable,
 )
-from fleetlane.events.times import HOUR_MS, day_of
+from fleetlane.events.times import DAY_MS, HOUR_MS, day_of
 from glue_jobs.engine.session import iceberg_table, table_name
-from glue_jobs.standing_ledger.messages import LakeRows
+from glue_jobs.standing_ledger.messages import LakeRows, hour_of
 
 _READ: Final = (RECEIVED, PARSED, PARKED, EVENTS)
 _MESSAGE: Final = ("id", "stream", "lane", "attempt", "arrival_ms")
@@ -32,8 +33,6 @@ _ARROW: Final = {
 _NAMED: Final = pa.list_(pa.struct([(name, pa.string()) for name in ("id", "sha256", "problem")]))
 LEDGER_ROWS: Final = pa.schema([(one.name, _ARROW.get(one.type, _NAMED)) for one in LEDGER.columns])
 
-type Snapshots = Mapping[str, int | None]
-
 
 class LedgerTables:
     """Reads and writes by Spark. ``has_archive``: there is, or will be, a table ``raw``."""
@@ -41,7 +40,7 @@ class LedgerTables:
     def __init__(self, session: SparkSession, *, has_archive: bool) -> None:
         self._session, self._has_archive = session, has_archive
 
-    def snapshots(self) -> Snapshots | None:
+    def snapshots(self) -> Mapping[str, int | None] | None:
         """The snapshot that each table is at; ``None`` until all are made."""
         tables = (*_READ, LEDGER, *((RAW,) if self._has_archive else ()))
         names = [table_name(self._session, one) for one in tables]
@@ -58,10 +57,10 @@ class LedgerTables:
     def touched_hours(self, *, since_ms: int) -> set[int]:
         """The hours of arrival of what landed or was attempted since a time."""
         parsed = self._table(PARSED).where(F.col("parsed_ms") >= since_ms)
-        hours = parsed.select(_hour("received_ms"))
+        hours = parsed.select(hour_of("received_ms"))
         if self._has_archive:
             raw = self._table(RAW).where(F.col("kafka_ms") >= since_ms)
-            hours = hours.union(raw.select(_hour("arrival_ms")))
+            hours = hours.union(raw.select(hour_of("arrival_ms")))
         return {row.hour_ms for row in hours.distinct().dropna().collect()}
 
     def rows_of(self, hours: Collection[int], *, counted_streams: Collection[str]) -> LakeRows:
@@ -74,6 +73,32 @@ class LedgerTables:
             parked=self._table(PARKED).where(F.col("day") >= day_of(min(hours))),
             events=self._table(EVENTS).where(_is_within("arrival_ms", hours)),
             counted_streams=counted_streams,
+        )
+
+    def rows_around(self, lake: LakeRows, ids: DataFrame, hours: Collection[int]) -> LakeRows:
+        """The rows of some of these messages, and of earlier landings of the same ones.
+
+        A repeat adds no row: its attempt is in another hour of its day, its events are in the days
+        of their own times.
+        """
+
+        def of_these(rows: DataFrame, name: str = "id") -> DataFrame:
+            return rows.join(ids.withColumnRenamed("id", name), name, "left_semi")
+
+        first_ms, last_ms = min(hours) - DAY_MS, max(hours)
+        since = F.col("day") >= day_of(first_ms)
+        parsed = of_these(self._table(PARSED).where(since & (F.col("day") <= day_of(last_ms))))
+        times = parsed.agg(F.min("first_event_ms"), F.max("last_event_ms")).first()
+        times_ms = [first_ms, last_ms, *filter(None, times or ())]
+        is_near = F.col("day").between(day_of(min(times_ms)), day_of(max(times_ms)))
+        is_counted = F.col("stream").isin(sorted(lake.counted_streams))
+        return replace(
+            lake,
+            raw=None if lake.raw is None else of_these(lake.raw),
+            received=of_these(lake.received),
+            parsed=parsed,
+            parked=self._table(PARKED).where(since),
+            events=of_these(self._table(EVENTS).where(is_counted & is_near), "raw_id"),
         )
 
     def write(self, records: Iterable[Mapping[str, Any]]) -> None:
@@ -103,10 +128,6 @@ class LedgerTables:
         return None if snapshot is None else int(snapshot.snapshotId())
 
 
-def _hour(name: str) -> Any:
-    return (F.col(name) - F.expr(f"pmod({name}, {HOUR_MS})")).alias("hour_ms")
-
-
 def _is_within(at: str, hours: Collection[int]) -> Any:
     """Whether a time is in one of some hours; by its bounds first, which exclude whole files."""
-    return F.col(at).between(min(hours), max(hours) + HOUR_MS - 1) & _hour(at).isin(sorted(hours))
+    return F.col(at).between(min(hours), max(hours) + HOUR_MS - 1) & hour_of(at).isin(sorted(hours))

@@ -1,6 +1,7 @@
 """Job ``standing_ledger``: every minute, what was accepted against what ended or still waits."""
 
 from collections.abc import Collection, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -8,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from clients.accepted_counts import AcceptedCounts, CloudWatchAcceptedCounts, LoggedAcceptedCounts
 from clients.aws import AwsSettings, aws_client, s3_client
@@ -19,13 +21,13 @@ from fleetlane.events.times import now_ms
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.session import use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor
-from glue_jobs.kafka.admin import KafkaAdmin, Partition
+from glue_jobs.kafka.admin import KafkaAdmin, Offsets
 from glue_jobs.kafka.source_and_sink import write_alerts
 from glue_jobs.standing_ledger.balance import LandedHour, landed_hours
 from glue_jobs.standing_ledger.check import LedgerCheck
 from glue_jobs.standing_ledger.lake_tables import LedgerTables
-from glue_jobs.standing_ledger.messages import judged_messages
-from glue_jobs.standing_ledger.positions import NotedPositions, Positions, positions_now
+from glue_jobs.standing_ledger.messages import MISSING, LakeRows, judged_messages
+from glue_jobs.standing_ledger.positions import NotedPositions, positions_now
 
 BY_MESSAGE: Final = "message"
 """The identity of events by which each message has its own."""
@@ -77,7 +79,7 @@ def _check(session: SparkSession, arguments: StandingLedgerArguments) -> LedgerC
     return LedgerCheck(
         tables=tables,
         positions=lambda: positions_now(kafka, now_ms=now_ms),
-        landed=partial(_landed, session, tables, flows),
+        landed=partial(landed_messages, session, tables, flows),
         counts=_counts(arguments),
         is_spooling=lambda: spool is not None and _is_spooling(spool),
         send=partial(write_alerts, session, arguments),
@@ -104,7 +106,7 @@ def _is_spooling(spool: Spool) -> bool:
         return True
 
 
-def _landed(
+def landed_messages(
     session: SparkSession,
     tables: LedgerTables,
     flows: CurrentFlows,
@@ -114,29 +116,29 @@ def _landed(
 ) -> Sequence[LandedHour]:
     by_message = [flow.stream for flow in flows.current().flows if flow.identity.by == BY_MESSAGE]
     lake = tables.rows_of(hours, counted_streams=by_message)
-    judged = judged_messages(lake, positions_rows(session, noted), now_ms=now_ms())
-    judged.persist(StorageLevel.DISK_ONLY)
-    try:
-        return landed_hours(judged, counted_until_ms=counted_until_ms)
-    finally:
-        judged.unpersist()
+    positions, asked_ms = positions_rows(session, noted), now_ms()
+    with ExitStack() as kept:
+
+        def judged(rows: LakeRows) -> DataFrame:
+            messages = judged_messages(rows, positions, now_ms=asked_ms)
+            kept.callback(messages.unpersist)
+            return messages.persist(StorageLevel.DISK_ONLY)
+
+        messages = judged(lake)
+        missing = messages.where(F.col("end") == MISSING).select("id").distinct()
+        if not missing.isEmpty():
+            again = judged(tables.rows_around(lake, missing, hours))
+            messages = messages.join(missing, "id", "left_anti").unionByName(again)
+        return landed_hours(messages, counted_until_ms=counted_until_ms)
 
 
 def positions_rows(session: SparkSession, noted: NotedPositions) -> DataFrame:
     """The newest positions, and those that the lake and the archive have caught up with."""
-
-    def passed(when: Positions | None, partition: Partition) -> int:
-        return 0 if when is None else when.passed.get(partition, 0)
-
+    times = noted.newest, noted.kept, noted.archived
+    passed: list[Offsets] = [{} if one is None else one.passed for one in times]
     rows = [
-        {
-            "topic": partition[0],
-            "partition": partition[1],
-            "begins": begins,
-            "passed": passed(noted.newest, partition),
-            "kept": passed(noted.kept, partition),
-            "archived": passed(noted.archived, partition),
-        }
+        (*partition, begins, *(one.get(partition, 0) for one in passed))
         for partition, begins in noted.newest.begins.items()
     ]
-    return session.createDataFrame(pa.Table.from_pylist(rows, POSITIONS))
+    named = [dict(zip(POSITIONS.names, row, strict=True)) for row in rows]
+    return session.createDataFrame(pa.Table.from_pylist(named, POSITIONS))

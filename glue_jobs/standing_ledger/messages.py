@@ -39,6 +39,8 @@ class LakeRows:
 def judged_messages(lake: LakeRows, positions: DataFrame, *, now_ms: int) -> DataFrame:
     """One row a message: id, sha256, stream, lane, hour_ms, arrival_ms, landings, end, problem.
 
+    One that landed again in a later hour has a row there too, and the same end.
+
     ``end`` is ``parsed``, ``empty``, ``parked``, ``waiting`` or ``missing``; ``problem`` says why a
     message is missing. ``landings`` counts raw records of first attempts. ``sha256`` is null where
     the archive does not have the record.
@@ -51,12 +53,7 @@ def judged_messages(lake: LakeRows, positions: DataFrame, *, now_ms: int) -> Dat
     kept = _with_what_is_kept(attempted, lake)
     placed = _with_positions(kept, positions)
     problem = _problem(has_archive=lake.raw is not None, now_ms=now_ms)
-    judged = placed.select(
-        "*",
-        (F.col("arrival_ms") - F.expr(f"pmod(arrival_ms, {HOUR_MS})")).alias("hour_ms"),
-        _missing_part().alias("part"),
-        problem.alias("why"),
-    )
+    judged = placed.select("*", _missing_part().alias("part"), problem.alias("why"))
     is_whole = F.col("part").isNull() & (F.col("best.rank") > 1)
     outcomes = F.array(*(F.lit(one.value) for one in OUTCOMES_BY_RANK))
     end = (
@@ -78,6 +75,7 @@ def _known(lake: LakeRows) -> DataFrame:
         "id",
         F.lit(None).cast("string").alias("sha256"),
         *("stream", "lane"),
+        hour_of("received_ms"),
         F.col("received_ms").alias("arrival_ms"),
         F.lit(1).cast("bigint").alias("landings"),
         F.struct(*(F.col(f"source_{name}").alias(name) for name in _PLACE)).alias("latest"),
@@ -85,7 +83,7 @@ def _known(lake: LakeRows) -> DataFrame:
     if lake.raw is None:
         return received.withColumn("bodies", F.lit(1))
     is_first = F.col("attempt") == 1
-    archived = lake.raw.groupBy("id", "sha256").agg(
+    archived = lake.raw.groupBy("id", "sha256", hour_of("arrival_ms")).agg(
         *(
             F.coalesce(F.max(F.when(is_first, F.col(name))), F.max(name)).alias(name)
             for name in ("stream", "lane")
@@ -95,8 +93,8 @@ def _known(lake: LakeRows) -> DataFrame:
         F.max_by(F.struct(*_PLACE), F.struct("attempt", "kafka_ms", "offset")).alias("latest"),
     )
     others = received.join(archived.select("id").distinct(), "id", "left_anti")
-    bodies = F.count(F.lit(1)).over(Window.partitionBy("id"))
-    return archived.unionByName(others).withColumn("bodies", bodies)
+    digests = F.size(F.collect_set("sha256").over(Window.partitionBy("id")))
+    return archived.unionByName(others).withColumn("bodies", F.greatest(F.lit(1), digests))
 
 
 def _with_best_attempts(known: DataFrame, lake: LakeRows) -> DataFrame:
@@ -133,7 +131,7 @@ def _with_best_attempts(known: DataFrame, lake: LakeRows) -> DataFrame:
     )
     joined = known.join(counts, (F.col("id") == F.col("attempt_id")) & is_its, "left")
     own = ("stream", "lane", "arrival_ms", "landings", "latest", "bodies")
-    return joined.groupBy("id", "sha256").agg(
+    return joined.groupBy("id", "sha256", "hour_ms").agg(
         *(F.first(name).alias(name) for name in own), F.max("best").alias("best")
     )
 
@@ -233,6 +231,11 @@ def _problem(*, has_archive: bool, now_ms: int) -> Column:
             F.lit("its lane read it, and nothing came of it")
         ),
     )
+
+
+def hour_of(name: str) -> Column:
+    """When the hour of a time began, as ``hour_ms``."""
+    return (F.col(name) - F.expr(f"pmod({name}, {HOUR_MS})")).alias("hour_ms")
 
 
 def _place(name: str) -> Column:

@@ -98,6 +98,22 @@ def test_an_hour_that_is_over_counts_its_devices_and_what_became_of_them(lake: L
     ]
 
 
+def test_an_outcome_of_an_earlier_day_is_in_its_hour_once_another_hour_is_over(lake: Lake) -> None:
+    at_ms = NOON_MS + 14 * DAY_MS
+    earlier = Sent(number=350, arrival_ms=at_ms - 2 * DAY_MS, stream="outcomes")
+    now = Sent(number=351, arrival_ms=at_ms, stream="outcomes")
+    query, hours = lake.query("outcomes", LakeTables.FLEET), LakeHours(lake.session)
+
+    query.write(0, [earlier.received(), now.received()])
+    query.write(1, [earlier.parsed(Outcome.PARKED, reason="malformed")])
+    query.write(2, [replace(now, number=352, arrival_ms=at_ms + HOUR_MS).received()])
+
+    found = [hour for hour in hours.since(earlier.arrival_ms) if hour.stream == "outcomes"]
+    assert [hour for hour in found if hour.hour_ms == earlier.arrival_ms] == [
+        FlowHour(stream="outcomes", hour_ms=earlier.arrival_ms, devices=1, concluded=1, parked=1)
+    ]
+
+
 def test_what_was_made_up_counts_by_day_and_in_no_hour(lake: Lake) -> None:
     at_ms = NOON_MS + 12 * DAY_MS
     sent, made_up = (

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import date
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -9,7 +10,7 @@ from pyspark.sql import SparkSession
 from clients.s3.lease import Lease, LeaseLostError
 from fleetlane.events import headers as ce
 from fleetlane.events.job_arguments import LakeTables
-from fleetlane.events.lake.tables import EVENTS, PARKED
+from fleetlane.events.lake.tables import CATALOG, EVENTS, PARKED
 from fleetlane.events.times import MILLIS_MIN
 from glue_jobs.engine.session import table_name
 from glue_jobs.lake.batches import LakeBatches
@@ -171,6 +172,28 @@ def test_compaction_drops_repeats_and_expiry_forgets_no_batch(revised: Lake) -> 
     last = Batch(query="old", number=len(PLAIN_BATCHES) + len(REVISED_BATCHES) - 1)
     assert (before, len(revised.rows(EVENTS, DOUBLED))) == (3, 2)
     assert TableLog(revised.session, EVENTS).has(last)
+
+
+@pytest.mark.faults
+@pytest.mark.full_length
+def test_compaction_reads_no_partition_that_nobody_wrote_to_for_days(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake, sent = lake_in(tmp_path, spark), Sent(number=220)
+    query = lake.query("large")
+    query.write(0, [sent.event()])
+    lake.append_again(EVENTS)
+    query.write(1, [Sent(number=221).event(at_ms=NOON_MS + 3 * DAY_MS)])
+    table = table_name(lake.session, EVENTS).removeprefix(f"{CATALOG}.")
+    lake.session.sql(
+        f"CALL {CATALOG}.system.expire_snapshots(table => '{table}', retain_last => 1,"
+        " older_than => TIMESTAMP '2999-01-01')"
+    ).collect()
+
+    done = compacted(lake.session, [EVENTS])
+
+    assert "repeats dropped in 0 partitions" in done[EVENTS.name]
+    assert len(lake.rows(EVENTS, sent)) == 2
 
 
 def test_who_lost_the_lease_writes_nothing(lake: Lake) -> None:

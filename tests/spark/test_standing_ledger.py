@@ -8,14 +8,25 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from fleetlane.events.lake.tables import EVENTS, LEDGER, MADE_UP, PARKED, PARSED, RAW, RECEIVED
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import Flow, ParserRule
+from fleetlane.events.lake.tables import (
+    EVENTS,
+    LEDGER,
+    MADE_UP,
+    PARKED,
+    PARSED,
+    RAW,
+    RECEIVED,
+    LakeTable,
+)
 from fleetlane.events.lanes import Lane
-from fleetlane.events.times import HOUR_MS
+from fleetlane.events.times import DAY_MS, HOUR_MS
 from glue_jobs.engine.session import table_name, use_catalog
 from glue_jobs.lake.main import ensure_table
 from glue_jobs.standing_ledger.balance import LandedHour, LedgerHour, MissingMessage, landed_hours
 from glue_jobs.standing_ledger.lake_tables import LedgerTables
-from glue_jobs.standing_ledger.main import positions_rows
+from glue_jobs.standing_ledger.main import landed_messages, positions_rows
 from glue_jobs.standing_ledger.messages import LakeRows, judged_messages
 from glue_jobs.standing_ledger.positions import NotedPositions, Positions
 from tests.spark.lake_records import NOON_MS
@@ -52,10 +63,16 @@ class Message:
         return replace(self, rows={**self.rows, table: [*self.rows.get(table, ()), row]})
 
     def landed(
-        self, offset: int, *, sha256: str = A, topic: str = STANDARD, attempt: int = 1
+        self,
+        offset: int,
+        *,
+        sha256: str = A,
+        topic: str = STANDARD,
+        attempt: int = 1,
+        arrival_ms: int = NOON_MS,
     ) -> "Message":
         at = (topic, 0, offset, NOON_MS + offset, sha256, self.id, self.stream, "standard")
-        return self._with("raw", *at, attempt, NOON_MS)
+        return self._with("raw", *at, attempt, arrival_ms)
 
     def received(self, offset: int) -> "Message":
         return self._with(
@@ -262,9 +279,26 @@ def test_messages_are_counted_by_hour_stream_and_lane_and_the_missing_named(
     )
 
 
+def test_what_lands_again_in_a_later_hour_is_counted_in_both(session: SparkSession) -> None:
+    again = Message(id="again").landed(50).attempted("parsed", 50, events=1).kept(1)
+    again = again.landed(51).landed(52, arrival_ms=NOON_MS + HOUR_MS)
+    judged = judged_messages(
+        rows_of(session, [again]), positions_rows(session, noted()), now_ms=NOON_MS
+    )
+
+    hours = landed_hours(judged, counted_until_ms=NOON_MS + HOUR_MS)
+
+    found = [(one.hour_ms, one.landed, one.landed_before, one.duplicate) for one in hours]
+    assert sorted(found) == [(NOON_MS, 2, 2, 1), (NOON_MS + HOUR_MS, 1, 0, 0)]
+    assert [one.parsed for one in hours] == [1, 1]
+
+
 @pytest.fixture(scope="module")
 def tables(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> LedgerTables:
-    folder: Path = tmp_path_factory.mktemp("ledger")
+    return tables_in(tmp_path_factory.mktemp("ledger"), session)
+
+
+def tables_in(folder: Path, session: SparkSession) -> LedgerTables:
     use_catalog(session, warehouse=folder.as_uri(), uri=f"jdbc:sqlite:{folder}/catalog.db")
     tables = LedgerTables(session, has_archive=True)
     assert tables.snapshots() is None
@@ -307,12 +341,9 @@ def test_empty_tables_have_no_messages(session: SparkSession, tables: LedgerTabl
 
 def test_what_was_made_up_is_in_no_ledger(session: SparkSession, tables: LedgerTables) -> None:
     own = {"id": "'1made'", "source_topic": f"'{MADE_UP}'", "received_ms": NOON_MS}
-    own |= {"parsed_ms": NOON_MS, "outcome": "'parsed'", "day": "DATE '2025-11-03'"}
-    values = {"string": "'x'", "boolean": "false", "date": own["day"]}
+    own |= {"parsed_ms": NOON_MS, "outcome": "'parsed'"}
     for table in (RECEIVED, PARSED):
-        row = [own.get(one.name, values.get(one.type, 1)) for one in table.columns]
-        name = table_name(session, table)
-        session.sql(f"INSERT INTO {name} VALUES ({', '.join(map(str, row))})")  # noqa: S608 - ours
+        insert(session, table, own)
 
     rows = tables.rows_of([NOON_MS], counted_streams=["gps"])
     judged = judged_messages(rows, positions_rows(session, noted()), now_ms=NOON_MS)
@@ -320,3 +351,42 @@ def test_what_was_made_up_is_in_no_ledger(session: SparkSession, tables: LedgerT
     assert session.table(table_name(session, RECEIVED)).count() == 1
     assert landed_hours(judged, counted_until_ms=NOON_MS) == []
     assert tables.touched_hours(since_ms=0) == set()
+
+
+def insert(session: SparkSession, table: LakeTable, values: Mapping[str, object]) -> None:
+    """Insert a row of noon's day; what it does not say is made up."""
+    headers = "array<struct<key:string,value:binary>>"
+    others = {"string": "'x'", "boolean": "false", "date": "DATE '2025-11-03'", "binary": "X'00'"}
+    others |= {headers: f"cast(array() as {headers})"}
+    row = [values.get(one.name, others.get(one.type, 1)) for one in table.columns]
+    name = table_name(session, table)
+    session.sql(f"INSERT INTO {name} VALUES ({', '.join(map(str, row))})")  # noqa: S608 - ours
+
+
+class Flows:
+    """One flow, whose events are their messages' own."""
+
+    def current(self) -> PublishedFlows:
+        flow = Flow(stream="gps", owner="fleet", parsers=(ParserRule(use="json"),))
+        return PublishedFlows.of([flow])
+
+
+def test_a_message_that_lands_again_hours_after_its_hour_was_checked_is_not_missing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    session, later_ms = spark.newSession(), NOON_MS + 3 * HOUR_MS
+    tables = tables_in(tmp_path, session)
+    message = {"id": "'1again'", "stream": "'gps'", "lane": "'standard'", "revision": 0}
+    attempt = {"source_topic": f"'{STANDARD}'", "source_partition": 0, "source_offset": 60}
+    attempt |= {"received_ms": NOON_MS, "parsed_ms": NOON_MS, "outcome": "'parsed'", "events": 1}
+    event = {"day": "DATE '2025-10-29'", "raw_id": "'1again'", "id": "'1again-0'"}
+    times = dict.fromkeys(("first_event_ms", "last_event_ms"), NOON_MS - 5 * DAY_MS)
+    insert(session, PARSED, message | attempt | times)
+    insert(session, EVENTS, message | event | {"arrival_ms": NOON_MS})
+    for offset, arrival_ms in ((60, NOON_MS), (61, later_ms)):
+        place = {"topic": f"'{STANDARD}'", "partition": 0, "offset": offset, "sha256": f"'{A}'"}
+        insert(session, RAW, message | place | {"arrival_ms": arrival_ms, "kafka_ms": arrival_ms})
+
+    [hour] = landed_messages(session, tables, Flows(), [later_ms], noted(), later_ms + HOUR_MS)
+
+    assert (hour.hour_ms, hour.landed, hour.parsed, hour.missing) == (later_ms, 1, 1, 0)

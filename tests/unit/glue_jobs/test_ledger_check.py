@@ -16,6 +16,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import NO_FLOW_STREAM, JobMetric
 from fleetlane.events.times import DAY_MS, HOUR_MS
+from fleetlane.events.topics import FLEET_PARSED
 from glue_jobs.standing_ledger.balance import (
     Counted,
     LandedHour,
@@ -81,6 +82,20 @@ def test_streams_without_a_flow_are_compared_as_one() -> None:
     }
 
 
+def test_what_came_before_its_stream_had_a_flow_is_none_that_did_not_land() -> None:
+    by_minute = counted(2) | counted(3, stream=NO_FLOW_STREAM)
+
+    rows = balanced([LANDED], Counted(by_minute=by_minute, until_ms=HALF_PAST), hours={HOUR})
+
+    assert [(row.accepted, row.not_landed, row.under_way) for row in rows] == [(3, 0, 0), (2, 0, 0)]
+
+
+def test_an_hour_whose_counts_are_gone_has_none_rather_than_zero() -> None:
+    [row] = balanced([LANDED], Counted(by_minute={}, until_ms=HALF_PAST), hours={HOUR})
+
+    assert (row.accepted, row.not_landed) == (None, 0)
+
+
 def test_what_was_accepted_in_a_lane_where_nothing_landed_has_a_row() -> None:
     known = Counted(by_minute=counted(3), until_ms=HALF_PAST)
 
@@ -108,6 +123,7 @@ class FakeTables:
     """What was written last of each hour; ``touched`` are hours of arrival."""
 
     version: int = 1
+    asked_since_ms: int = 0
     touched: set[int] = field(default_factory=set)
     rows: dict[int, Mapping[str, Any]] = field(default_factory=dict)
 
@@ -118,6 +134,7 @@ class FakeTables:
         return {one: row["is_settled"] for one, row in self.rows.items()}
 
     def touched_hours(self, *, since_ms: int) -> set[int]:
+        self.asked_since_ms = since_ms
         return self.touched
 
     def write(self, records: Sequence[Mapping[str, Any]]) -> None:
@@ -144,10 +161,14 @@ class FakeCounts:
 
 @dataclass(slots=True)
 class Rig:
-    """A check whose clock and messages the test sets; the lake is level with everything."""
+    """A check whose clock and messages the test sets.
+
+    The lake is level with everything, but for so many ``attempts``.
+    """
 
     landed: list[LandedHour]
     now_ms: int = HALF_PAST
+    attempts: int = 0
     tables: FakeTables = field(default_factory=FakeTables)
     counts: AcceptedCounts | None = None
     asked: list[set[int]] = field(default_factory=list)
@@ -169,8 +190,9 @@ class Rig:
         )
 
     def _positions(self) -> Positions:
+        ends = {(FLEET_PARSED, 0): self.attempts}
         return Positions(
-            at_ms=self.now_ms, begins={}, passed={}, archived={}, kept={}, deduped={}, ends={}
+            at_ms=self.now_ms, begins={}, passed={}, archived={}, kept={}, deduped={}, ends=ends
         )
 
     def _landed(
@@ -208,6 +230,21 @@ def test_a_settled_hour_is_checked_again_only_when_something_of_it_comes() -> No
         check.run()
 
     assert [HOUR in hours for hours in rig.asked] == [True, False, True]
+
+
+def test_what_comes_into_a_late_lake_is_looked_for_from_where_the_lake_was() -> None:
+    rig = Rig([LANDED])
+    check = rig.check()
+    check.run()
+    level_ms, rig.attempts = rig.now_ms, 5
+    for _ in range(3):
+        rig.now_ms += HOUR_MS
+        check.run()
+
+    rig.attempts, rig.tables.version = 0, 2
+    check.run()
+
+    assert rig.tables.asked_since_ms == level_ms - HOUR_MS
 
 
 def test_nothing_is_read_while_nothing_changes() -> None:

@@ -4,6 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
+import pytest
+from pyspark.errors import PySparkException
+
 from clients.devices.overrides import OverridesUnavailableError
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import DevicesRule, Flow, ParserRule
@@ -39,20 +42,31 @@ class Watch:
         self.now_ms, self.is_away = NOW_MS, False
         self.alerts: list[Alert] = []
         self.published: dict[str, float] = {}
+        self.is_alert_refused, self.batches = False, 0
         around = WatchContext(
             flows=self,
             overrides=self,
             note_sighting=FakeSightings().note,
-            send=self.alerts.extend,
+            send=self.send,
             publish=self.published.update,
             now_ms=lambda: self.now_ms,
         )
-        self.handle_activity = WatchBatches(
+        self.watch = WatchBatches(
             around,
             RULES,
             per_minute_max=PerMinute(messages=600, bytes=6_000),
             sightings_at_once_max=1,
-        ).handle_activity
+        )
+
+    def handle_activity(self, batch: Sequence[Activity]) -> None:
+        """Handle a batch, which comes again with its number where it failed."""
+        self.watch.handle_activity(batch, self.batches)
+        self.batches += 1
+
+    def send(self, alerts: Sequence[Alert]) -> None:
+        if self.is_alert_refused:
+            raise PySparkException("Kafka does not answer")
+        self.alerts.extend(alerts)
 
     def current(self) -> PublishedFlows:
         return PublishedFlows.of([STATION])
@@ -130,6 +144,20 @@ def test_the_parts_of_a_window_are_added_up() -> None:
 
     watch.handle_activity([sent(60)])
     watch.handle_activity([sent(60)])
+
+    assert watch.held == ["d-1"]
+
+
+def test_a_batch_that_failed_and_comes_again_counts_once() -> None:
+    watch = Watch()
+    batch = [sent(101), sent(60, device="d-2")]
+    watch.is_alert_refused = True
+    for _ in range(3):
+        with pytest.raises(PySparkException):
+            watch.handle_activity(batch)
+
+    watch.is_alert_refused = False
+    watch.handle_activity(batch)
 
     assert watch.held == ["d-1"]
 
