@@ -50,9 +50,7 @@ def _found(folder: Path, rule: ParserRule) -> FoundProgram | MissingProgram:
     return programs.of_rule(published, FLOW, rule)
 
 
-def test_options_that_no_parser_can_be_given_leave_a_rule_without_a_program(
-    tmp_path: Path,
-) -> None:
+def test_options_that_no_parser_can_be_given_leave_a_rule_without_a_program(tmp_path: Path) -> None:
     found = _found(tmp_path, ParserRule(use="json", options={"text": "x" * 200_000}))
 
     assert isinstance(found, MissingProgram)
