@@ -155,6 +155,7 @@ def running_platform(
     *,
     is_whole: bool = False,
     on_restart: Callable[[str], None] = lambda _: None,
+    before_jobs: Callable[[Platform], object] = lambda _: None,
 ) -> Iterator[RunningPlatform]:
     """Start a platform whose S3 and registry can be made to fail: the functions', or all parts'."""
     with (
@@ -162,7 +163,7 @@ def running_platform(
         FaultProxy(lambda: platform.aws.endpoint_url) as registry,
         Platform(_behind(settings, s3, registry, is_whole=is_whole)) as platform,
     ):
-        platform.start(lambda _: None)
+        platform.start(lambda _: None, before_jobs=lambda: before_jobs(platform))
         keeper = Keeper(platform, on_restart=on_restart)
         try:
             yield RunningPlatform(platform=platform, s3=s3, registry=registry, keeper=keeper)

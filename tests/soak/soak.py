@@ -10,7 +10,7 @@ import duckdb
 
 from clients.lake.laptop_lake import LakeMissingError, LaptopLake
 from fleetlane.events.lake.tables import EVENTS
-from local.platform import PlatformSettings
+from local.platform import Platform, PlatformSettings
 from local.simulator.http_api import HttpApi
 from operations.endpoints import LAKE_CATALOG
 from operations.ledger.evidence import Evidence, deduped_streams
@@ -150,6 +150,11 @@ def _events(traffic: Traffic) -> int:
     return sum(one.events or 0 for one in traffic.receipts())
 
 
+def _with_a_lake_as_quick_as_the_rest(platform: Platform) -> None:
+    """At a laptop's niceness it falls behind for hours: lanes take what cores they are given."""
+    platform.lake_jobs.niceness = 0
+
+
 @contextmanager
 def platform_to_soak(settings: SoakSettings) -> Iterator[Soak]:
     """Start a platform on a folder of its own, its lake included, and all that watches it."""
@@ -166,6 +171,7 @@ def platform_to_soak(settings: SoakSettings) -> Iterator[Soak]:
             platform_settings,
             is_whole=True,
             on_restart=lambda name: restarts.append(Restart(name=name, at_s=time.time())),
+            before_jobs=_with_a_lake_as_quick_as_the_rest,
         ) as running:
             platform = running.platform
             evidence = Evidence(deduped=deduped_streams(platform.flows))
