@@ -114,8 +114,9 @@ class Programs:
         return folder
 
     def _missing(self, artifact: FlowArtifact, problem: ArtifactUnavailableError) -> MissingProgram:
-        """An outage is no flow's fault; an object that S3 never gives is its own flow's."""
-        is_s3_there = self._folders.answers(artifact)
+        """An outage, or a full disk, is no flow's fault; an object that S3 never gives is."""
+        is_of_system = getattr(problem.__cause__, "errno", None) is not None  # of no call to S3
+        is_s3_there = not is_of_system and self._folders.answers(artifact)
         self._not_given_in_a_row[artifact.sha256] += is_s3_there
         is_never_given = self._not_given_in_a_row[artifact.sha256] >= FETCHES_MAX
         return MissingProgram(problem=str(problem), is_outage=not (is_s3_there and is_never_given))

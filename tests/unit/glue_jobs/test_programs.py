@@ -1,8 +1,10 @@
 """From a rule to its program: whatever a team may publish fails its own flow alone."""
 
+import errno
 from collections.abc import Iterator
 from pathlib import Path
 
+from clients.flows.parser_store import ArtifactUnavailableError
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.flows.flow import ParserRule
@@ -10,7 +12,12 @@ from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.parsers.sandbox.results import Result
 from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
-from glue_jobs.parse_lane.parsers.programs import FoundProgram, MissingProgram, Programs
+from glue_jobs.parse_lane.parsers.programs import (
+    FETCHES_MAX,
+    FoundProgram,
+    MissingProgram,
+    Programs,
+)
 from tests.unit.glue_jobs.conftest import NoArtifacts
 
 
@@ -39,15 +46,23 @@ class Unpacked(NoArtifacts):
         return self._unpacked
 
 
+class FullDisk(NoArtifacts):
+    """S3 answers, and what it gives has no room here."""
+
+    def folder_of(self, artifact: FlowArtifact) -> Path:
+        problem = OSError(errno.ENOSPC, "No space left on device")
+        raise ArtifactUnavailableError(artifact.key, str(problem)) from problem
+
+
+ARTIFACT = FlowArtifact(owner="acme", use="tank==1.0", key="parsers/acme/x", sha256="0" * 64)
 FLOW = flow_from_toml('stream = "gps"\nowner = "acme"\n[[parsers]]\nuse = "json"', file="t.toml")
+PUBLISHED = PublishedFlows(version="1", flows=(FLOW,), artifacts=(ARTIFACT,))
 
 
 def _found(folder: Path, rule: ParserRule) -> FoundProgram | MissingProgram:
-    artifact = FlowArtifact(owner="acme", use="tank==1.0", key="parsers/acme/x", sha256="0" * 64)
-    published = PublishedFlows(version="1", flows=(FLOW,), artifacts=(artifact,))
     limits = LANE_LIMITS[Lane.FAST]
     programs = Programs(folders=Unpacked(folder), sandboxes=LoadsAll(), limits=limits)
-    return programs.of_rule(published, FLOW, rule)
+    return programs.of_rule(PUBLISHED, FLOW, rule)
 
 
 def test_options_that_no_parser_can_be_given_leave_a_rule_without_a_program(tmp_path: Path) -> None:
@@ -68,3 +83,15 @@ def test_an_artifact_with_broken_metadata_leaves_a_rule_without_a_program(tmp_pa
 
     assert isinstance(found, MissingProgram)
     assert not found.is_outage
+
+
+def test_a_machine_without_room_counts_against_no_message_however_long() -> None:
+    limits = LANE_LIMITS[Lane.FAST]
+    programs = Programs(folders=FullDisk(), sandboxes=LoadsAll(), limits=limits)
+
+    found = list[FoundProgram | MissingProgram]()
+    for _ in range(2 * FETCHES_MAX):
+        programs.forget()
+        found.append(programs.of_rule(PUBLISHED, FLOW, ParserRule(use="tank==1.0")))
+
+    assert all(isinstance(one, MissingProgram) and one.is_outage for one in found)

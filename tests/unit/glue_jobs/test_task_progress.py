@@ -1,11 +1,14 @@
 """A task in real time is as far as all before is parsed, and durable in Kafka."""
 
+import pyarrow as pa
 import pytest
 from confluent_kafka import KafkaError
 
 from clients.kafka.producer import NotDurableError
 from fleetlane.events.heartbeats import heartbeat_from
 from glue_jobs.parse_lane.real_time.progress import TaskProgress
+from glue_jobs.parse_lane.real_time.workers import _taken
+from tests.unit.glue_jobs.conftest import RAW_SCHEMA, message_of, record_of
 
 CANONICAL = "canonical.pulse"
 FAILED = KafkaError(KafkaError._MSG_TIMED_OUT)
@@ -91,3 +94,12 @@ def test_a_heartbeat_is_read_as_it_was_written(progress: TaskProgress) -> None:
     assert heartbeat_from(beat.to_json()) == beat
     assert heartbeat_from(b"canary") is None
     assert heartbeat_from(None) is None
+
+
+@pytest.mark.parametrize("key", [b"", b"d-17", b"9" * 18, b"9" * 5_000], ids=len)
+def test_a_key_that_is_no_time_says_nothing_of_the_lag(progress: TaskProgress, key: bytes) -> None:
+    record = record_of(message_of(b"{}"))._replace(key=key, headers=[])
+
+    _taken(progress, pa.RecordBatch.from_pylist([record._asdict()], schema=RAW_SCHEMA))
+
+    assert progress.heartbeat().lag_ms == 0
