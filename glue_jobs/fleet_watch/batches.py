@@ -112,7 +112,7 @@ class WatchBatches:
         self.handle_activity([quarantine.Activity(**row) for row in found], number)
 
     def handle_activity(self, some: Sequence[quarantine.Activity], number: int) -> None:
-        self._quarantine_runaway_devices(some, number)
+        self._quarantine_devices(some, number)
         self._last_seen.add(
             Sighting(device_id=one.device_id, seen_ms=one.seen_ms, firmware=one.firmware)
             for one in some
@@ -120,9 +120,7 @@ class WatchBatches:
         )
         self._last_seen.write_some()
 
-    def _quarantine_runaway_devices(
-        self, batch: Sequence[quarantine.Activity], number: int
-    ) -> None:
+    def _quarantine_devices(self, batch: Sequence[quarantine.Activity], number: int) -> None:
         now_ms = self._context.now_ms()
         try:
             present = self._context.overrides.read()

@@ -80,8 +80,8 @@ class DeviceRates:
         A batch that failed comes again with its ``number``, and counts once.
         """
         oldest_ms = now_ms - STALE_MS
-        self._before = self._before if number == self._number else self._sent
-        self._number = number
+        if number != self._number:
+            self._before, self._number = self._sent, number
         self._sent = {at: sent for at, sent in self._before.items() if at[2] >= oldest_ms}
         for one in batch:
             per_minute = rate_limit(one.device_id, one.stream)

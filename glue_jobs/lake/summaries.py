@@ -78,10 +78,7 @@ def closed_hour_ms(latest_ms: int) -> int:
 
 
 class UncountedDays:
-    """The days whose hours are to be counted anew once another hour is over.
-
-    A restart of the query forgets those that wait.
-    """
+    """The days whose hours wait to be counted anew; a restart of the query forgets them."""
 
     def __init__(self) -> None:
         self._days: set[date] = set()

@@ -136,8 +136,7 @@ def balanced(
 ) -> list[LedgerHour]:
     """Hold what landed in these hours against what ingest counted, where that is known.
 
-    Ingest counts streams without a flow as one: they are compared as one, with what landed of
-    others before they had theirs.
+    Ingest counts streams without a flow as one, and so what landed before a stream had its flow.
     """
     if counted is None:
         return [LedgerHour(landed=one, accepted=None) for one in landed]

@@ -18,6 +18,8 @@ from clients.s3.spool import Spool, SpoolUnavailableError
 from fleetlane.events.job_arguments import StandingLedgerArguments
 from fleetlane.events.metrics import STANDING_LEDGER, Dimension
 from fleetlane.events.times import now_ms
+from fleetlane.events.topics import canonical_topic
+from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.session import use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor
@@ -76,9 +78,12 @@ def _check(session: SparkSession, arguments: StandingLedgerArguments) -> LedgerC
     spool = None if bucket is None else Spool(s3, bucket)
     tables = LedgerTables(session, has_archive=arguments.archive_days > 0)
     kafka = KafkaAdmin(session, arguments)
+    deduped = DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder))
     return LedgerCheck(
         tables=tables,
-        positions=lambda: positions_now(kafka, now_ms=now_ms),
+        positions=lambda: positions_now(
+            kafka, now_ms=now_ms, deduped=set(map(canonical_topic, deduped.windows_s()))
+        ),
         landed=partial(landed_messages, session, tables, flows),
         counts=_counts(arguments),
         is_spooling=lambda: spool is not None and _is_spooling(spool),

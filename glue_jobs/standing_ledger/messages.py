@@ -40,7 +40,6 @@ def judged_messages(lake: LakeRows, positions: DataFrame, *, now_ms: int) -> Dat
     """One row a message: id, sha256, stream, lane, hour_ms, arrival_ms, landings, end, problem.
 
     One that landed again in a later hour has a row there too, and the same end.
-
     ``end`` is ``parsed``, ``empty``, ``parked``, ``waiting`` or ``missing``; ``problem`` says why a
     message is missing. ``landings`` counts raw records of first attempts. ``sha256`` is null where
     the archive does not have the record.

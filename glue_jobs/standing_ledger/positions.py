@@ -7,7 +7,7 @@ some were noted, whatever the lanes had passed by then must have its outcome in 
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -59,8 +59,10 @@ class Positions:
     ends: Offsets
 
 
-def positions_now(kafka: Topics, *, now_ms: Callable[[], int]) -> Positions:
-    """Ask Kafka; raises ``KafkaAdminError``.
+def positions_now(
+    kafka: Topics, *, now_ms: Callable[[], int], deduped: Collection[str] = ()
+) -> Positions:
+    """Ask Kafka; raises ``KafkaAdminError``. ``deduped`` topics may not have been copied yet.
 
     What was passed is read before the ends of what was written of it.
     """
@@ -70,7 +72,7 @@ def positions_now(kafka: Topics, *, now_ms: Callable[[], int]) -> Positions:
     groups = kafka.groups()
     begins = kafka.beginnings([one for one in partitions if _RAW.fullmatch(one[0])])
 
-    def read_by(wanted: Callable[[str], bool]) -> Offsets:
+    def read_by(wanted: Callable[[str], bool]) -> dict[Partition, int]:
         furthest: dict[Partition, int] = {}
         for group in filter(wanted, groups):
             for partition, offset in kafka.committed(group).items():
@@ -83,7 +85,8 @@ def positions_now(kafka: Topics, *, now_ms: Callable[[], int]) -> Positions:
         passed=read_by(lambda group: group.startswith(_LANES)),
         archived=read_by(_ARCHIVE.__eq__),
         kept=read_by(_LAKE.__contains__),
-        deduped=read_by(lambda group: group.startswith(_DEDUPLICATES)),
+        deduped={one: 0 for one in partitions if one[0] in deduped}
+        | read_by(lambda group: group.startswith(_DEDUPLICATES)),
         ends=kafka.ends(partitions),
     )
 

@@ -127,6 +127,14 @@ def test_of_queries_that_read_the_same_topic_the_furthest_counts() -> None:
     assert set(now.ends) == {RAW, CANONICAL, PARSED}
 
 
+def test_a_stream_whose_copy_has_not_begun_counts_as_copied_from_its_beginning() -> None:
+    kafka = FakeKafka(committed_by={"fleetlane-lake-events": {CANONICAL: 10}})
+
+    now = positions_now(kafka, now_ms=lambda: 17, deduped={"canonical.gps", "canonical.later"})
+
+    assert now.deduped == {CANONICAL: 0}
+
+
 def test_ends_are_read_after_all_that_was_passed() -> None:
     kafka = FakeKafka(committed_by={"fleetlane-parse-fast": {}, "fleetlane-lake-events": {}})
 
