@@ -110,11 +110,11 @@ _SEEN: Final = """
         device_id,
         max(coalesce(heard_ms, if(via is null, last_received_ms, null))) as last_ms,
         max(coalesce(gateway_ms, if(via is null, null, last_received_ms))) as gateway_ms
-    from daily where last_received_ms <= $asked_at_ms group by device_id
+    from daily where first_received_ms <= $asked_at_ms group by device_id
 """
 _SEEN_KEYS: Final = """
     device_id, device_type, status, gateway_id, registered_ms, last_ms, gateway_ms,
-    $asked_at_ms - last_ms as silent_ms
+    if(last_ms > $asked_at_ms, 0, $asked_at_ms - last_ms) as silent_ms
 """
 _SEEN_COLUMNS: Final = {
     **cells(device_id="device", device_type="type", status="status"),

@@ -94,6 +94,22 @@ def test_the_silent_are_those_of_the_truth(fleet: Fleet, known: KnownFleet, days
     assert fleet.ask(devices.SILENT, days=days).rows == slow_answers.silent(known, days)
 
 
+def test_who_sent_while_the_question_was_read_is_not_older_for_it(
+    known: KnownFleet, tmp_path: Path
+) -> None:
+    first = replace(known.sent[0], device_id="d-0001", via=None, received_ms=ASKED_AT_MS - HOUR_MS)
+    second = replace(first, id=f"1{9:032x}", received_ms=ASKED_AT_MS + 60_000)
+    lately = KnownFleet(devices=known.devices, sent=(first, second))
+
+    with (
+        closing(lake_of(lately, tmp_path)) as catalog,
+        Fleet(catalog, lately.devices, asked_at_ms=ASKED_AT_MS) as fleet,
+    ):
+        (row,) = fleet.ask(devices.DEVICE, device_id="d-0001").rows
+
+    assert (row["last_ms"], row["silent_ms"]) == (second.received_ms, 0)
+
+
 def test_some_are_silent_though_their_gateway_speaks(fleet: Fleet) -> None:
     silent = fleet.ask(devices.SILENT, days=WEEK).rows
 
