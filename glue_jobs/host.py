@@ -22,7 +22,7 @@ from glue_jobs.deduplicate import main as deduplicate
 from glue_jobs.engine.checkpoint_notes import Files, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import Publish, published_to
 from glue_jobs.engine.ended_queries import ended_queries
-from glue_jobs.engine.session import active_queries, is_alive, spark_session
+from glue_jobs.engine.session import active_queries, check_alive, spark_session
 from glue_jobs.engine.stalls import StallWatch, running_tasks
 from glue_jobs.engine.supervisor import STOP_LIMIT_S, PeriodicTask, Supervisor, stop_between_batches
 from glue_jobs.fleet_metadata import main as fleet_metadata
@@ -105,6 +105,7 @@ def main(argv: Sequence[str]) -> None:
     )
     begun = BegunMark(supervisors, files, arguments.application)
     while not watch.is_to_stop():
+        check_alive(session)
         begun.look_if_due()
         for supervisor in supervisors:
             supervisor.awaitTermination(POLL_INTERVAL_S)
@@ -137,7 +138,6 @@ def _watch(
             ApplicationMetric.STALLED_QUERIES: stalls.taken(),
         },
         publish=published_to(shared.metrics_namespace, Dimension.APPLICATION, application),
-        has_spark=lambda: is_alive(session),
     )
 
 
@@ -192,8 +192,7 @@ class ApplicationWatch:
 
     ``is_marked`` says whether the application is to stop. ``mirrored`` commits to Kafka how far the
     queries are, and returns how many records expired before their query read them. ``others`` gives
-    the other metrics; what they count happened since it was asked last. Without ``has_spark``
-    nothing can be started any more, however often it is tried.
+    the other metrics; what they count happened since it was asked last.
     """
 
     def __init__(
@@ -203,11 +202,9 @@ class ApplicationWatch:
         mirrored: Callable[[], int],
         others: Callable[[], Mapping[str, float]],
         publish: Publish,
-        has_spark: Callable[[], bool] = lambda: True,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._is_marked, self._mirrored, self._publish = is_marked, mirrored, publish
-        self._has_spark = has_spark
         self._others, self._is_to_stop, self._expired = others, False, 0
 
         def task(name: str, run: Callable[[], None], interval_s: int) -> PeriodicTask:
@@ -218,13 +215,7 @@ class ApplicationWatch:
         self._stop = task("the file that stops the application", self._poll, STOP_POLL_INTERVAL_S)
 
     def is_to_stop(self) -> bool:
-        """Poll what is due, and return whether all queries are to stop.
-
-        Raises ``SystemExit`` where Spark has stopped by itself: only another application helps.
-        """
-        if not self._has_spark():
-            _log.error("Spark has stopped, so its application ends")
-            raise SystemExit(1)
+        """Poll what is due, and return whether all queries are to stop."""
         self._offsets.run_if_due()
         self._stop.run_if_due()
         return self._is_to_stop

@@ -138,9 +138,10 @@ def active_queries(session: SparkSession) -> list[StreamingQuery]:
     return [StreamingQuery(one) for one in found if one is not None]  # it has just ended
 
 
-def is_alive(session: SparkSession) -> bool:
-    """Whether it can run anything still: Spark stops itself, as after too many lost executors."""
-    return not session.sparkContext._jsc.sc().isStopped()  # noqa: SLF001 - PySpark has no other way in
+def check_alive(session: SparkSession) -> None:
+    """Raise ``SystemExit`` where Spark stopped by itself, as after too many lost executors."""
+    if session.sparkContext._jsc.sc().isStopped():  # noqa: SLF001 - PySpark has no other way in
+        raise SystemExit("Spark has stopped, so its application ends")
 
 
 def written_pools(folder: Path) -> str:

@@ -25,13 +25,11 @@ FETCH_RECORDS_MAX: Final = 2_000
 """A task waits for each fetch. With twice Kafka's own bytes, four times its records, a job that
 does little else reads an eighth more in the same time, and for a tenth less CPU."""
 
-
 _DURABLY: Final[dict[str, Any]] = {
     "includeHeaders": "true",
     "kafka.acks": "all",
     "kafka.enable.idempotence": "true",
 }
-
 
 _ALERTS: Final = pa.schema(
     [

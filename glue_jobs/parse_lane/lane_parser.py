@@ -17,7 +17,7 @@ from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.halting import HaltOnError
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
-from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser, over_budget
+from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.reading.fast_path import (
     BY_COLUMN_MIN,
@@ -113,7 +113,9 @@ class LaneParser:
                 admitted = self._budgets.admitted(choice.assignment, len(rows))
                 if admitted:
                     waiting.add_fast(rows[:admitted], choice)
-                refused |= dict.fromkeys(rows[admitted:].tolist(), over_budget(choice))
+                why, deferral = "its flow has had its share", Deferral.SHARE_USED_UP
+                over = NoParser(problem=why, flow=choice.flow, deferral=deferral)
+                refused |= dict.fromkeys(rows[admitted:].tolist(), over)
             else:
                 refused |= dict.fromkeys(rows.tolist(), choice)
         return dict(sorted((slow | refused).items())) if refused else slow

@@ -27,7 +27,6 @@ from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topics import raw_key
 from glue_jobs import host
 from glue_jobs.engine.checkpoint_notes import HadoopFiles, PlanChangedError, note_plan
-from glue_jobs.engine.session import is_alive
 from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.kafka.mirrored_offsets import MirroredOffsets
 from glue_jobs.kafka.source_and_sink import QueryPlan, noted, written_to_kafka
@@ -135,10 +134,6 @@ def committed(admin: AdminClient, group: str) -> dict[str, int]:
     for one in found:
         read[one.topic] = read.get(one.topic, 0) + one.offset
     return read
-
-
-def test_an_application_can_tell_that_spark_is_there(spark: SparkSession) -> None:
-    assert is_alive(spark)
 
 
 def test_an_application_reads_new_topics_tells_kafka_and_ends_between_batches(

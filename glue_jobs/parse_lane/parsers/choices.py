@@ -38,10 +38,4 @@ class NoParser:
     deferral: Deferral = Deferral.PARSER_UNAVAILABLE
 
 
-def over_budget(chosen: ChosenParser) -> NoParser:
-    """What is to be used instead of ``chosen`` for messages that exceed their flow's share."""
-    problem = "its flow has had its share of this batch"
-    return NoParser(problem=problem, flow=chosen.flow, deferral=Deferral.SHARE_USED_UP)
-
-
 type Choice = ChosenParser | NoParser

@@ -14,7 +14,6 @@ record may have a megabyte."""
 
 GATHERED_BYTES_MAX: Final = 8 << 20
 
-
 type _Waiting = Queue[pa.RecordBatch | BaseException]
 """Batches, and behind the last one what reading ended by: ``StopIteration``, or an error."""
 

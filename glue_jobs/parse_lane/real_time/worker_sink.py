@@ -79,10 +79,9 @@ class WorkerSink:
                 self._producer.produce(
                     topic, key=key, value=value, headers=headers, on_delivery=done
                 )
+                return
             except BufferError:  # full by bytes; the other thread empties it too
                 self._producer.poll(_FULL_POLL_S)
-            else:
-                return
 
 
 def _headers(topic: str, pairs: list[dict[str, Any]] | None) -> list[_Header]:

@@ -26,7 +26,6 @@ from glue_jobs.parse_lane.results.output_batches import OutputBatches
 HEARTBEAT_INTERVAL_S: Final = 0.5
 
 _RUN: Final = "spark.jobGroup.id"
-_MILLIS_DIGITS_MAX: Final = 18
 _log = logging.getLogger(__name__)
 
 
@@ -57,8 +56,7 @@ def parsing_in_real_time(arguments: ParseLaneArguments) -> ParseBatches:
 def _taken(progress: TaskProgress, records: pa.RecordBatch) -> Taken:
     offsets = records.column("offset")
     key = records.column("key")[0].as_py() or b""
-    is_time = key.isdigit() and len(key) <= _MILLIS_DIGITS_MAX
-    lag_ms = max(0, now_ms() - int(key)) if is_time else 0
+    lag_ms = max(0, now_ms() - int(key[:18])) if key.isdigit() else 0  # no time has more digits
     return progress.take(
         records.column("topic")[0].as_py(),
         records.column("partition")[0].as_py(),

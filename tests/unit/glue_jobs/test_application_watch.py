@@ -1,7 +1,9 @@
 """Beside its queries an application looks whether it is to stop, and tells how far they are."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topics import mirrored_group
 from glue_jobs.engine.ended_queries import EndedQueries
+from glue_jobs.engine.session import check_alive
 from glue_jobs.engine.supervisor import stop_between_batches
 from glue_jobs.host import ApplicationWatch, query_names
 from glue_jobs.kafka.admin import KafkaAdminError, Offsets, Partition
@@ -274,18 +277,15 @@ def test_a_kafka_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptureFixt
     assert "timed out" in caplog.text
 
 
-def test_an_application_without_spark_ends_so_that_another_is_started() -> None:
-    watch = ApplicationWatch(
-        is_marked=lambda: False,
-        mirrored=Expired(),
-        others=dict,
-        publish=lambda _: None,
-        has_spark=lambda: False,
-        monotonic=Clock(),
-    )
+@pytest.mark.parametrize("has_stopped", [False, True])
+def test_an_application_without_spark_ends_so_that_another_is_started(
+    has_stopped: bool,  # noqa: FBT001 - pytest passes parameters by name
+) -> None:
+    java = SimpleNamespace(sc=lambda: SimpleNamespace(isStopped=lambda: has_stopped))
+    session: Any = SimpleNamespace(sparkContext=SimpleNamespace(_jsc=java))
 
-    with pytest.raises(SystemExit, match="1"):
-        watch.is_to_stop()
+    with pytest.raises(SystemExit, match="Spark has stopped") if has_stopped else nullcontext():
+        check_alive(session)
 
 
 def test_a_query_is_stopped_when_its_batch_is_done() -> None:
