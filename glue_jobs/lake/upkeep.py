@@ -100,20 +100,14 @@ class UpkeepSchedule:
 
     def _do_all(self, *, due_since_ms: int) -> None:
         """What the loss of the lease cut off stays due, for whoever holds it next."""
-        try:
-            for upkeep, work in self.works.items():
-                self._try(upkeep, work)
-        except LeaseLostError:
-            self.requests.note_scheduled(due_since_ms)
-            raise
-
-    def _try(self, upkeep: Upkeep, work: Work) -> None:
-        try:
-            _log.warning("%s: %s", upkeep, self._done(work))
-        except LeaseLostError:
-            raise
-        except Exception:  # noqa: BLE001 - what comes next does not depend on it
-            _log.exception("%s failed; it is due again in a day", upkeep)
+        for upkeep, work in self.works.items():
+            try:
+                _log.warning("%s: %s", upkeep, self._done(work))
+            except LeaseLostError:
+                self.requests.note_scheduled(due_since_ms)
+                raise
+            except Exception:  # noqa: BLE001 - what comes next does not depend on it
+                _log.exception("%s failed; it is due again in a day", upkeep)
 
     def _answered(self, request: UpkeepRequest) -> UpkeepAnswer:
         device_id = request.device_id
