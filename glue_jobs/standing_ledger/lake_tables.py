@@ -93,14 +93,13 @@ class LedgerTables:
         [times] = parsed.agg(F.min("first_event_ms"), F.max("last_event_ms")).collect()
         if None not in times:
             is_near |= F.col("day").between(*map(day_of, times))
-        is_counted = F.col("stream").isin(sorted(lake.counted_streams))
         return replace(
             lake,
             raw=None if lake.raw is None else of_these(lake.raw),
             received=of_these(lake.received),
             parsed=parsed,
             parked=self._table(PARKED).where(F.col("day") >= days[0]),
-            events=of_these(self._table(EVENTS).where(is_counted & is_near), "raw_id"),
+            events=of_these(self._table(EVENTS).where(is_near), "raw_id"),
         )
 
     def write(self, records: Iterable[Mapping[str, Any]]) -> None:
