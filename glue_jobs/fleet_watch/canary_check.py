@@ -92,8 +92,7 @@ class LakeCanaries:
     @reading_lake()
     def arrived(self, since_ms: int) -> Collection[str]:
         """The raw ids of what arrived since then, and is canonical and in the lake."""
-        rows = self._events(since_ms).select("raw_id").distinct()
-        return {row.raw_id for row in rows.collect()}
+        return {row.raw_id for row in self._events(since_ms).select("raw_id").distinct().collect()}
 
     @reading_lake()
     def slowest_ms(self, since_ms: int) -> Mapping[Lane, int]:

@@ -99,13 +99,12 @@ def write_raw(
         return
     waits = F.when(F.col(WAITS_AT).isNotNull(), F.struct("sha256", WAITS_AT))
     with persisted(without_erased(raw_rows(records), RAW, erased_until_ms)) as rows:
-        facts = rows.agg(
+        [facts] = rows.agg(
             F.min("kafka_ms").alias("first_ms"),
             F.max("kafka_ms").alias("last_ms"),
             F.collect_set("day").alias("days"),
             F.collect_set(waits).alias("places"),
-        ).first()
-        assert facts is not None, "an aggregate has one row"
+        ).collect()
         if not facts.days:
             return
         days = F.col("day").isin(facts.days)

@@ -182,8 +182,7 @@ def facts_of(rows: DataFrame, table: LakeTable, *others: Column) -> Row:
     days = F.array_compact(F.array_distinct(F.array("day", *near)))
     stream = F.col("stream") if "stream" in table.partitioned_by else F.lit(None).cast("string")
     places = F.collect_set(F.struct(stream.alias("stream"), days.alias("days")))
-    facts = rows.agg(places.alias(_PLACES), *others).first()
-    assert facts is not None, "an aggregate has one row"
+    [facts] = rows.agg(places.alias(_PLACES), *others).collect()
     return facts
 
 

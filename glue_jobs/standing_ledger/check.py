@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final, Protocol
 
 from clients.accepted_counts import MINUTE_MS, AcceptedCounts, AcceptedCountsUnavailableError
@@ -10,6 +11,7 @@ from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from glue_jobs.standing_ledger.balance import Counted, LandedHour, LedgerHour, alerts_of, balanced
+from glue_jobs.standing_ledger.messages import spans_of
 from glue_jobs.standing_ledger.positions import NotedPositions, Positions
 
 COUNTED_AFTER_MS: Final = 2 * MINUTE_MS
@@ -136,13 +138,14 @@ class LedgerCheck:
         if self.counts is None:
             return None
         try:
-            by_minute = self.counts.between(max(from_ms, min(hours)), max(hours) + HOUR_MS)
+            spans = [(max(from_ms, first), end) for first, end in spans_of(hours)]
+            counts = [self.counts.between(*span) for span in spans]
         except AcceptedCountsUnavailableError as problem:
             _log.warning("%s", problem)
             return None
         until_ms = max(0, archived_ms - COUNTED_AFTER_MS)
         return Counted(
-            by_minute=by_minute,
+            by_minute=dict(chain.from_iterable(one.items() for one in counts)),
             until_ms=until_ms - until_ms % MINUTE_MS if self.has_archive else None,
             is_spooled=archived_ms <= self._spooling_ms + COUNTED_AFTER_MS,
         )

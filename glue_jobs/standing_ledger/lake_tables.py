@@ -2,6 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from copy import replace
+from functools import reduce
+from operator import or_
 from typing import Any, Final
 
 import pyarrow as pa
@@ -18,9 +20,9 @@ from fleetlane.events.lake.tables import (
     RECEIVED,
     LakeTable,
 )
-from fleetlane.events.times import DAY_MS, HOUR_MS, day_of
+from fleetlane.events.times import DAY_MS, day_of
 from glue_jobs.engine.session import iceberg_table, table_name
-from glue_jobs.standing_ledger.messages import LakeRows, hour_of
+from glue_jobs.standing_ledger.messages import LakeRows, hour_of, spans_of
 
 _READ: Final = (RECEIVED, PARSED, PARKED, EVENTS)
 _MESSAGE: Final = ("id", "stream", "lane", "attempt", "arrival_ms")
@@ -85,20 +87,19 @@ class LedgerTables:
         def of_these(rows: DataFrame, name: str = "id") -> DataFrame:
             return rows.join(ids.withColumnRenamed("id", name), name, "left_semi")
 
-        first_ms, last_ms = min(hours) - DAY_MS, max(hours)
-        since = F.col("day") >= day_of(first_ms)
-        parsed = of_these(self._table(PARSED).where(since & (F.col("day") <= day_of(last_ms))))
-        times = parsed.agg(F.min("first_event_ms"), F.max("last_event_ms")).first()
-        times_ms = [first_ms, last_ms, *filter(None, times or ())]
-        is_near = F.col("day").between(day_of(min(times_ms)), day_of(max(times_ms)))
-        is_counted = F.col("stream").isin(sorted(lake.counted_streams))
+        days = sorted({day_of(one - ago) for one in hours for ago in (0, DAY_MS)})
+        is_near = F.col("day").isin(days)
+        parsed = of_these(self._table(PARSED).where(is_near))
+        [times] = parsed.agg(F.min("first_event_ms"), F.max("last_event_ms")).collect()
+        if None not in times:
+            is_near |= F.col("day").between(*map(day_of, times))
         return replace(
             lake,
             raw=None if lake.raw is None else of_these(lake.raw),
             received=of_these(lake.received),
             parsed=parsed,
-            parked=self._table(PARKED).where(since),
-            events=of_these(self._table(EVENTS).where(is_counted & is_near), "raw_id"),
+            parked=self._table(PARKED).where(F.col("day") >= days[0]),
+            events=of_these(self._table(EVENTS).where(is_near), "raw_id"),
         )
 
     def write(self, records: Iterable[Mapping[str, Any]]) -> None:
@@ -109,13 +110,12 @@ class LedgerTables:
     def found(self, *, since_ms: int) -> tuple[int, int]:
         """How many messages were missing, and not landed, in the hours checked since a time."""
         rows = self._table(LEDGER).where(F.col("checked_ms") >= since_ms)
-        found = rows.agg(F.sum("missing"), F.sum("not_landed")).first()
-        assert found is not None, "an aggregate has one row"
+        [found] = rows.agg(F.sum("missing"), F.sum("not_landed")).collect()
         return found[0] or 0, found[1] or 0
 
     def _arrived(self, table: LakeTable, at: str, hours: Collection[int]) -> DataFrame:
-        days = F.col("day").between(day_of(min(hours)), day_of(max(hours)))
-        return self._table(table).where(days & _is_within(at, hours))
+        days = sorted(set(map(day_of, hours)))
+        return self._table(table).where(F.col("day").isin(days) & _is_within(at, hours))
 
     def _table(self, table: LakeTable) -> DataFrame:
         """Its rows, without those that were made up."""
@@ -129,5 +129,6 @@ class LedgerTables:
 
 
 def _is_within(at: str, hours: Collection[int]) -> Any:
-    """Whether a time is in one of some hours; by its bounds first, which exclude whole files."""
-    return F.col(at).between(min(hours), max(hours) + HOUR_MS - 1) & hour_of(at).isin(sorted(hours))
+    """Whether a time is in one of some hours; by their spans first, which exclude whole files."""
+    spans = (F.col(at).between(first_ms, end_ms - 1) for first_ms, end_ms in spans_of(hours))
+    return reduce(or_, spans) & hour_of(at).isin(sorted(hours))

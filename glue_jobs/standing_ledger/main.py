@@ -31,9 +31,6 @@ from glue_jobs.standing_ledger.lake_tables import LedgerTables
 from glue_jobs.standing_ledger.messages import MISSING, LakeRows, judged_messages
 from glue_jobs.standing_ledger.positions import NotedPositions, positions_now
 
-BY_MESSAGE: Final = "message"
-"""The identity of events by which each message has its own."""
-
 _SETTLED_AFTER_MS: Final = 15 * 60_000
 
 _RESTS: Final = 3
@@ -119,7 +116,7 @@ def landed_messages(
     noted: NotedPositions,
     counted_until_ms: int,
 ) -> Sequence[LandedHour]:
-    by_message = [flow.stream for flow in flows.current().flows if flow.identity.by == BY_MESSAGE]
+    by_message = [flow.stream for flow in flows.current().flows if flow.identity.by == "message"]
     lake = tables.rows_of(hours, counted_streams=by_message)
     positions, asked_ms = positions_rows(session, noted), now_ms()
     with ExitStack() as kept:

@@ -109,6 +109,10 @@ class NotedPositions:
         kept = (one for one in newest_first if self._is_kept(one, now))
         archived = (one for one in newest_first if _has_read(now.archived, one, _RAW.fullmatch))
         self.kept, self.archived = next(kept, self.kept), next(archived, self.archived)
+        if self.kept is not None and self.archived is not None:
+            needed_ms = min(self.kept.at_ms, self.archived.at_ms)
+            while len(self._noted) > 1 and self._noted[0].at_ms < needed_ms:
+                self._noted.popleft()
 
     @property
     def newest(self) -> Positions:

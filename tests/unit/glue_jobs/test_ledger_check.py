@@ -26,6 +26,7 @@ from glue_jobs.standing_ledger.balance import (
     balanced,
 )
 from glue_jobs.standing_ledger.check import LedgerCheck
+from glue_jobs.standing_ledger.messages import spans_of
 from glue_jobs.standing_ledger.positions import NotedPositions, Positions
 
 HOUR = 500_000 * HOUR_MS
@@ -150,13 +151,13 @@ class FakeCounts:
     """Knows how many were accepted in ``HOUR``, unless it is unavailable."""
 
     count: int | None
-    asked_from_ms: int = 0
+    asked_ms: list[tuple[int, int]] = field(default_factory=list)
 
     def between(self, from_ms: int, to_ms: int) -> Mapping[AcceptedMinute, int]:
-        self.asked_from_ms = from_ms
+        self.asked_ms.append((from_ms, to_ms))
         if self.count is None:
             raise AcceptedCountsUnavailableError("throttled")
-        return counted(self.count)
+        return counted(self.count) if from_ms <= HOUR < to_ms else {}
 
 
 @dataclass(slots=True)
@@ -313,5 +314,31 @@ def test_counts_are_asked_for_no_earlier_than_they_are_kept() -> None:
 
     rig.check().run()
 
-    assert counts.asked_from_ms == HOUR + 6 * DAY_MS
+    assert min(from_ms for from_ms, _ in counts.asked_ms) == HOUR + 6 * DAY_MS
     assert rig.tables.rows[HOUR]["is_settled"]
+
+
+def test_an_old_hour_that_is_opened_again_costs_none_of_the_hours_since() -> None:
+    counts = FakeCounts(count=5)
+    rig = Rig([LANDED], now_ms=HOUR + 12 * DAY_MS, counts=counts)
+    rig.tables.rows[rig.now_ms - HOUR_MS] = {
+        "is_settled": True, "checked_ms": 0, "missing": 0, "not_landed": 0
+    }  # fmt: skip
+    check = rig.check()
+    check.run()
+    rig.tables.touched, rig.tables.version, rig.now_ms = {HOUR}, 2, rig.now_ms + HOUR_MS
+    check.run()
+
+    assert (HOUR, HOUR + HOUR_MS) in counts.asked_ms
+    assert sum(to_ms - from_ms for from_ms, to_ms in counts.asked_ms) < 3 * DAY_MS
+    assert rig.tables.rows[HOUR]["accepted"] == 5
+
+
+def test_hours_that_follow_each_other_are_one_span_and_too_many_spans_are_one() -> None:
+    apart = [HOUR + at * HOUR_MS for at in range(0, 100, 2)]
+
+    assert spans_of({HOUR + HOUR_MS, HOUR, HOUR + 3 * HOUR_MS}) == [
+        (HOUR, HOUR + 2 * HOUR_MS),
+        (HOUR + 3 * HOUR_MS, HOUR + 4 * HOUR_MS),
+    ]
+    assert spans_of(apart) == [(HOUR, apart[-1] + HOUR_MS)]

@@ -1,5 +1,6 @@
 """How far the lake has come, by positions that were noted before."""
 
+import gc
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -79,6 +80,19 @@ def test_the_archive_is_behind_for_as_long_as_it_has_not_read_a_raw_record() -> 
     assert before is None
     assert noted.archived is not None
     assert noted.archived.at_ms == 1
+
+
+def test_no_positions_are_held_from_before_those_that_all_have_caught_up_with() -> None:
+    def held() -> int:
+        gc.collect()
+        return sum(isinstance(one, Positions) for one in gc.get_objects())
+
+    noted, before = NotedPositions(), held()
+
+    for at_ms in range(100):
+        noted.note(at(at_ms, ends={RAW: 7, PARSED: 7}, kept={PARSED: 7}, archived=7))
+
+    assert held() - before <= 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
