@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, Window
@@ -16,7 +15,6 @@ NEXT_ATTEMPT_MS_MAX: Final = 72 * HOUR_MS
 """Without an archive nobody knows where a diverted message waits; its topic keeps it so long."""
 
 _RANK: Final = {outcome: rank for rank, outcome in enumerate(OUTCOMES_BY_RANK, start=1)}
-_SPANS_MAX: Final = 24
 _PLACE: Final = ("topic", "partition", "offset")
 WAITING: Final = "waiting"
 MISSING: Final = "missing"
@@ -237,13 +235,6 @@ def _problem(*, has_archive: bool, now_ms: int) -> Column:
 def hour_of(name: str) -> Column:
     """When the hour of a time began, as ``hour_ms``."""
     return (F.col(name) - F.expr(f"pmod({name}, {HOUR_MS})")).alias("hour_ms")
-
-
-def spans_of(hours: Collection[int]) -> list[tuple[int, int]]:
-    """Where hours that follow each other begin and end; of too many such spans one."""
-    runs = groupby(enumerate(sorted(hours)), lambda nth: nth[1] - nth[0] * HOUR_MS)
-    spans = [(run[0][1], run[-1][1] + HOUR_MS) for run in (list(run) for _, run in runs)]
-    return spans if len(spans) <= _SPANS_MAX else [(spans[0][0], spans[-1][1])]
 
 
 def _place(name: str) -> Column:

@@ -26,7 +26,7 @@ from glue_jobs.standing_ledger.balance import (
     balanced,
 )
 from glue_jobs.standing_ledger.check import LedgerCheck
-from glue_jobs.standing_ledger.messages import spans_of
+from glue_jobs.standing_ledger.lake_tables import spans_of
 from glue_jobs.standing_ledger.positions import NotedPositions, Positions
 
 HOUR = 500_000 * HOUR_MS
