@@ -1,6 +1,7 @@
 """Many records at once: each has its outputs, whatever flow and parser it is for."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -51,11 +52,13 @@ class BusyParsers:
     def close(self) -> None: ...
 
 
-def lane_parser_of(sandboxes: ParsesRuns, lane: Lane = Lane.STANDARD) -> LaneParser:
-    bucket = MemoryBucket()
+def lane_parser_of(
+    sandboxes: ParsesRuns, lane: Lane = Lane.STANDARD, *, messages_max: int = 1_000
+) -> LaneParser:
+    bucket, limits = MemoryBucket(), replace(LANE_LIMITS[lane], messages_per_batch_max=messages_max)
     parser = LaneParser(
-        budgets=FlowBudgets(lane, LANE_LIMITS[lane]),
-        parsers=chosen_parsers(FixedFlows(FLOW, OTHER_FLOW), sandboxes, LANE_LIMITS[lane]),
+        budgets=FlowBudgets(lane, limits),
+        parsers=chosen_parsers(FixedFlows(FLOW, OTHER_FLOW), sandboxes, limits),
         payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked-bucket"),
         sandboxes=sandboxes,
         now_ms=lambda: NOW_MS,
@@ -108,6 +111,22 @@ def test_a_message_that_did_not_have_its_turn_is_deferred_and_counts_no_try(
     assert (diverted.topic, again.slow_tries, again.attempt) == (over.get(lane, "raw.slow"), 2, 2)
     parsed = parsed_from(told.value or b"")
     assert (parsed.outcome, parsed.reason, parsed.put_off) == ("diverted", None, put_off)
+
+
+def test_a_flow_has_its_share_of_a_bulk_batch_that_others_are_in(sandboxes: ParsesRuns) -> None:
+    streams = ["gps"] * 5 + ["other"]
+    lane_parser = lane_parser_of(sandboxes, Lane.BULK, messages_max=8)
+
+    rows = rows_of(
+        lane_parser.outputs_of(
+            raw_batch(record_of(message_of(b"{}", stream=stream)) for stream in streams)
+        )
+    )
+
+    told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
+    put_off = sorted((one.stream, str(one.put_off)) for one in told)
+    assert put_off == [*[("gps", "None")] * 2, *[("gps", "share_used_up")] * 3, ("other", "None")]
+    assert sum(row.topic == "raw.bulk.over.late" for row in rows) == 3
 
 
 def test_messages_of_which_none_is_plain_are_parsed_like_others(sandboxes: ParsesRuns) -> None:
