@@ -99,7 +99,7 @@ def test_an_hour_that_is_over_counts_its_devices_and_what_became_of_them(lake: L
 
 
 def test_an_outcome_of_an_earlier_day_is_in_its_hour_once_another_hour_is_over(lake: Lake) -> None:
-    at_ms = NOON_MS + 14 * DAY_MS
+    at_ms = NOON_MS + 16 * DAY_MS
     earlier = Sent(number=350, arrival_ms=at_ms - 2 * DAY_MS, stream="outcomes")
     now = Sent(number=351, arrival_ms=at_ms, stream="outcomes")
     query, hours = lake.query("outcomes", LakeTables.FLEET), LakeHours(lake.session)
