@@ -93,7 +93,7 @@ class LedgerTables:
         is_near = F.col("day").isin(days)
         parsed = of_these(self._table(PARSED).where(is_near))
         [times] = parsed.agg(F.min("first_event_ms"), F.max("last_event_ms")).collect()
-        if None not in times:
+        if times[0] is not None:  # of a Row, `in` asks for a name
             is_near |= F.col("day").between(*map(day_of, times))
         return replace(
             lake,
