@@ -69,8 +69,10 @@ class StallWatch:
 
     def stalled_ms(self, name: str) -> int:
         """How long the query has made no progress, once that is half of its limit; else 0."""
-        for_s, limit_s = getattr(self._seen.get(name), "for_s", 0.0), _limit_s(name)
-        return int(for_s * 1000) if limit_s is not None and 2 * for_s >= limit_s else 0
+        seen, limit_s = self._seen.get(name), _limit_s(name)
+        if seen is None or limit_s is None or 2 * seen.for_s < limit_s:
+            return 0
+        return int(seen.for_s * 1000)
 
     def taken(self) -> int:
         """How many were ended since this was asked last."""

@@ -15,9 +15,10 @@ from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableErr
 from fleetlane.events.lake.tables import RAW, NoBody
 from fleetlane.events.s3_keys import archived_key
 from fleetlane.events.times import DAY_MS, rfc3339
+from glue_jobs.engine.persisted_rows import persisted
 from glue_jobs.engine.session import table_name
 from glue_jobs.lake.erasure import without_erased
-from glue_jobs.lake.merging import Target, commit, drop_repeats, persisted, without_known
+from glue_jobs.lake.merging import Target, commit, drop_repeats, without_known
 from glue_jobs.lake.rows import WAITS_AT, raw_rows
 
 COPIES_AT_ONCE: Final = 16

@@ -25,12 +25,13 @@ from fleetlane.events.lake.tables import (
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, canonical_topic
 from fleetlane.events.topics import PARKED as PARKED_TOPIC
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
+from glue_jobs.engine.persisted_rows import persisted
 from glue_jobs.engine.session import table_name
 from glue_jobs.lake.archive import ArchivedBodies, write_raw
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.erasure import without_erased
 from glue_jobs.lake.events import merge_events
-from glue_jobs.lake.merging import Check, Target, merge, persisted, write_days
+from glue_jobs.lake.merging import Check, Target, merge, write_days
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
 from glue_jobs.lake.summaries import UncountedDays, closed_hour_ms, daily_rows, hourly_rows
 from glue_jobs.lake.upkeep import LeaseGuard

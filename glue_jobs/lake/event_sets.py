@@ -6,7 +6,6 @@ does not matter in which order sets come to the lake.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
@@ -18,12 +17,10 @@ from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
 from fleetlane.events.times import HOUR_MS
+from glue_jobs.engine.hours import spans_of
 
 SET: Final = ("revision", "parser")
 """What the events of one message share that count together."""
-
-_SPANS_MAX: Final = 24
-"""Of a stream. Spark recurses into a condition: one of thousands of parts overflows its stack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +51,11 @@ class EventFacts:
         """
         hours = defaultdict[str, set[int]](set)
         for stream, hour in self.row.hours:
-            hours[stream].add(hour)
+            hours[stream].add(hour * HOUR_MS)
         spans = [
-            (F.col("stream") == stream)
-            & F.col("arrival_ms").between(first * HOUR_MS, (last + 1) * HOUR_MS - 1)
+            (F.col("stream") == stream) & F.col("arrival_ms").between(first_ms, end_ms - 1)
             for stream, its_hours in sorted(hours.items())
-            for first, last in _spans(its_hours)
+            for first_ms, end_ms in spans_of(its_hours)
         ]
         return reduce(or_, spans)
 
@@ -111,14 +107,3 @@ def _order(parser: str) -> tuple[bool, Version, str]:
         return True, Version(version), parser
     except InvalidVersion:
         return False, Version("0"), parser
-
-
-def _spans(hours: Iterable[int]) -> list[tuple[int, int]]:
-    """Hours that follow each other, as the first and the last of them; of too many spans one."""
-    spans: list[tuple[int, int]] = []
-    for hour in sorted(hours):
-        if spans and hour == spans[-1][1] + 1:
-            spans[-1] = (spans[-1][0], hour)
-        else:
-            spans.append((hour, hour))
-    return spans if len(spans) <= _SPANS_MAX else [(spans[0][0], spans[-1][1])]

@@ -17,6 +17,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import EVENTS, REPEATS
+from glue_jobs.engine.persisted_rows import persisted
 from glue_jobs.engine.session import table_name
 from glue_jobs.lake.commits import until_unopposed
 from glue_jobs.lake.event_sets import EventFacts, sets_differ, with_whether_it_counts
@@ -27,7 +28,6 @@ from glue_jobs.lake.merging import (
     drop_repeats,
     facts_of,
     in_places,
-    persisted,
     places_in,
     touched,
 )

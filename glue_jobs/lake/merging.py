@@ -1,15 +1,13 @@
 """One row a key, whatever is repeated: new rows are looked up, then appended in one commit."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import reduce
 from operator import or_
 from typing import Final
 
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, DataFrameWriterV2, Row, SparkSession, Window
 from pyspark.sql import functions as F
 
@@ -39,15 +37,6 @@ class Target:
     log: TableLog
     batch: Batch
     check: Check
-
-
-@contextmanager
-def persisted(rows: DataFrame, level: StorageLevel = StorageLevel.DISK_ONLY) -> Iterator[DataFrame]:
-    """Rows that are kept for the block, however it ends: a batch that fails is tried again."""
-    try:
-        yield rows.persist(level)
-    finally:
-        rows.unpersist()
 
 
 def merge(rows: DataFrame, target: Target) -> None:

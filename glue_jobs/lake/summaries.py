@@ -11,6 +11,7 @@ from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lake.tables import DAILY, HOURLY, LATE_MESSAGE_AFTER_MS, MADE_UP
 from fleetlane.events.metadata import OUTCOMES_BY_RANK, Outcome
 from fleetlane.events.times import DAY_MS, HOUR_MS, MILLIS_MAX, MILLIS_MIN, day_of
+from glue_jobs.engine.hours import hour_of
 
 SETTLED_AFTER_MS: Final = 600_000
 """So long after its end an hour is counted: its last messages are mostly parsed by then."""
@@ -104,11 +105,10 @@ def hourly_rows(received: DataFrame, parsed: DataFrame, *, closed_ms: int) -> Da
     Needs rows of the tables ``received`` and ``parsed``, of the same days and of whole days; gives
     those of ``hourly``. What was made up is in no hour.
     """
-    hour_ms = F.col("received_ms") - F.expr(f"pmod(received_ms, {HOUR_MS})")
     sent = received.where(F.col("source_topic") != MADE_UP)
     message = sent.join(final_outcomes(parsed), ["day", "id"], "left")
     by_device = (
-        message.withColumn("hour_ms", hour_ms)
+        message.withColumn("hour_ms", hour_of("received_ms"))
         .where(F.col("hour_ms") <= closed_ms)
         .groupBy("day", "hour_ms", "stream", "device_id")
         .agg(

@@ -10,8 +10,8 @@ from clients.accepted_counts import MINUTE_MS, AcceptedCounts, AcceptedCountsUna
 from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import DAY_MS, HOUR_MS
+from glue_jobs.engine.hours import spans_of
 from glue_jobs.standing_ledger.balance import Counted, LandedHour, LedgerHour, alerts_of, balanced
-from glue_jobs.standing_ledger.lake_tables import spans_of
 from glue_jobs.standing_ledger.positions import NotedPositions, Positions
 
 COUNTED_AFTER_MS: Final = 2 * MINUTE_MS

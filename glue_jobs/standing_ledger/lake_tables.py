@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Mapping
 from copy import replace
 from functools import reduce
-from itertools import groupby
 from operator import or_
 from typing import Any, Final
 
@@ -21,11 +20,11 @@ from fleetlane.events.lake.tables import (
     RECEIVED,
     LakeTable,
 )
-from fleetlane.events.times import DAY_MS, HOUR_MS, day_of
+from fleetlane.events.times import DAY_MS, day_of
+from glue_jobs.engine.hours import hour_of, spans_of
 from glue_jobs.engine.session import iceberg_table, table_name
-from glue_jobs.standing_ledger.messages import LakeRows, hour_of
+from glue_jobs.standing_ledger.messages import LakeRows
 
-_SPANS_MAX: Final = 24
 _READ: Final = (RECEIVED, PARSED, PARKED, EVENTS)
 _MESSAGE: Final = ("id", "stream", "lane", "attempt", "arrival_ms")
 _ARROW: Final = {
@@ -128,13 +127,6 @@ class LedgerTables:
     def _snapshot_id(self, table: LakeTable) -> int | None:
         snapshot = iceberg_table(self._session, table).currentSnapshot()
         return None if snapshot is None else int(snapshot.snapshotId())
-
-
-def spans_of(hours: Collection[int]) -> list[tuple[int, int]]:
-    """Where hours that follow each other begin and end; of too many such spans one."""
-    runs = groupby(enumerate(sorted(hours)), lambda nth: nth[1] - nth[0] * HOUR_MS)
-    spans = [(run[0][1], run[-1][1] + HOUR_MS) for run in (list(run) for _, run in runs)]
-    return spans if len(spans) <= _SPANS_MAX else [(spans[0][0], spans[-1][1])]
 
 
 def _is_within(at: str, hours: Collection[int]) -> Any:

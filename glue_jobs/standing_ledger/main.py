@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -21,6 +20,7 @@ from fleetlane.events.times import now_ms
 from fleetlane.events.topics import canonical_topic
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
+from glue_jobs.engine.persisted_rows import persisted
 from glue_jobs.engine.session import use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor
 from glue_jobs.kafka.admin import KafkaAdmin, Offsets
@@ -123,8 +123,7 @@ def landed_messages(
 
         def judged(rows: LakeRows) -> DataFrame:
             messages = judged_messages(rows, positions, now_ms=asked_ms)
-            kept.callback(messages.unpersist)
-            return messages.persist(StorageLevel.DISK_ONLY)
+            return kept.enter_context(persisted(messages))
 
         messages = judged(lake)
         missing = messages.where(F.col("end") == MISSING).select("id").distinct()

@@ -10,6 +10,7 @@ from pyspark.sql import functions as F
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.metadata import OUTCOMES_BY_RANK, Outcome
 from fleetlane.events.times import HOUR_MS
+from glue_jobs.engine.hours import hour_of
 
 NEXT_ATTEMPT_MS_MAX: Final = 72 * HOUR_MS
 """Without an archive nobody knows where a diverted message waits; its topic keeps it so long."""
@@ -230,11 +231,6 @@ def _problem(*, has_archive: bool, now_ms: int) -> Column:
             F.lit("its lane read it, and nothing came of it")
         ),
     )
-
-
-def hour_of(name: str) -> Column:
-    """When the hour of a time began, as ``hour_ms``."""
-    return (F.col(name) - F.expr(f"pmod({name}, {HOUR_MS})")).alias("hour_ms")
 
 
 def _place(name: str) -> Column:

@@ -17,6 +17,7 @@ from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import NO_FLOW_STREAM, JobMetric
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from fleetlane.events.topics import FLEET_PARSED
+from glue_jobs.engine.hours import spans_of
 from glue_jobs.standing_ledger.balance import (
     Counted,
     LandedHour,
@@ -26,7 +27,6 @@ from glue_jobs.standing_ledger.balance import (
     balanced,
 )
 from glue_jobs.standing_ledger.check import LedgerCheck
-from glue_jobs.standing_ledger.lake_tables import spans_of
 from glue_jobs.standing_ledger.positions import NotedPositions, Positions
 
 HOUR = 500_000 * HOUR_MS

@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from glue_jobs.lake.merging import persisted
+from glue_jobs.engine.persisted_rows import persisted
 
 
 class FakeRows:
