@@ -107,7 +107,7 @@ class Verification:
 
     def _parsed(self, messages: Sequence[CanaryMessage]) -> str:
         rows = self._rows(
-            PARSED, _OF_VERIFIER, "id", messages, is_enough=lambda rows: any(map(_is_final, rows))
+            PARSED, _OF_VERIFIER, "id", messages, is_enough=lambda found: any(map(_is_final, found))
         )
         slowest_ms = Counter[str]()
         for one in messages:

@@ -206,14 +206,14 @@ def export(
     stores = where.platform_with_kafka(writes="parked export").messages
 
     found = found_parked(stores, chosen.filter(ids))
-    root, is_sample = folder, as_sample is not None
+    root = folder
     if as_sample is not None:
         found, root = [one for one in found if one.is_message], as_sample / "samples"
     if len(found) > limit:
         raise TooManyMessagesError(len(found), limit)
     assert root is not None, "one of the two was given"
     records = parked_records(stores, found)
-    for path in exported(records, stores.payloads, root, by_stream=is_sample):
+    for path in exported(records, stores.payloads, root, by_stream=as_sample is not None):
         typer.echo(path)
 
 
