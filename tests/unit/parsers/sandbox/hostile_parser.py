@@ -22,6 +22,8 @@ from fleetlane.parsers.contract import MalformedMessage
 type Order = dict[str, Any]
 type Event = Mapping[str, object]
 
+_AT_NEXT_MESSAGE: list[threading.Event] = []
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hostile:
@@ -30,6 +32,8 @@ class Hostile:
     greeting: str = "hello"
 
     def parse(self, message: bytes) -> Iterator[Event]:
+        for begins in _AT_NEXT_MESSAGE:
+            begins.set()
         order = json.loads(message.rstrip(b"#"))
         if order["kind"] in EVENTS:
             yield from EVENTS[order["kind"]](order)
@@ -175,7 +179,15 @@ def _leaves_thread(_: Order) -> None:
 
 
 def _leaves_time_bomb(_: Order) -> None:
-    threading.Timer(0.001, os._exit, (9,)).start()
+    """End the process once the next message has begun."""
+    begins = threading.Event()
+    _AT_NEXT_MESSAGE.append(begins)
+
+    def explode() -> None:
+        begins.wait()
+        os._exit(9)
+
+    threading.Thread(target=explode, daemon=True).start()
 
 
 def _leaves_process(_: Order) -> None:

@@ -14,6 +14,8 @@ import pytest
 
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.worker.chunks import Slots
+from fleetlane.parsers.sandbox.worker.parser_child import ParserChild, ParserNotLoadedError
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from fleetlane.parsers.sandbox.worker.zygote_client import Zygote, ZygoteGoneError
 from tests.unit.parsers.sandbox.conftest import (
@@ -134,13 +136,29 @@ def test_the_message_during_which_a_zygote_stops_each_time_is_blamed(
 
     stopper = threading.Thread(target=stop_each_time)
     stopper.start()
-    blamed = outcomes_of(sandboxes, run_of(slow, [b""], parse_s=2))
-    ends.set()
-    stopper.join()
+    try:
+        blamed = outcomes_of(sandboxes, run_of(slow, [b""], parse_s=2))
+    finally:
+        ends.set()
+        stopper.join()
     innocent = outcomes_of(sandboxes, run_of(hostile, [body_of(0)]))
 
     assert blamed.verdicts == {0: Verdict.CRASHED}
     assert innocent.verdicts == {0: Verdict.OK}
+
+
+def test_a_parser_for_whose_child_two_zygotes_ended_is_not_loaded_and_ends_no_batch(
+    slow: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    zygote, slots = Zygote(parts=()), Slots()
+
+    with pytest.raises(ParserNotLoadedError, match="has ended") as raised:
+        ParserChild(zygote, slow, slots.memory)
+
+    assert raised.value.verdict is Verdict.CRASHED
+    zygote.close()
+    slots.memory.close()
 
 
 def test_another_parser_s_child_that_died_with_the_zygote_costs_its_messages_nothing(

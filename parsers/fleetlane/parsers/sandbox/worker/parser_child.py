@@ -64,6 +64,7 @@ class ParserChild:
     """
 
     def __init__(self, zygote: Zygote, program: Program, slots: WorkerMemory) -> None:
+        """Fork it. ``ParserNotLoadedError``: two zygotes in a row ended meanwhile."""
         self._zygote, self._memory_bytes_max = zygote, program.memory_bytes_max
         self._progress = ProgressMemory()
         self._progress.number[0] = packets.IDLE
@@ -72,7 +73,12 @@ class ParserChild:
         with theirs:
             theirs.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _UNREAD_BYTES_MAX)
             descriptors = theirs.fileno(), slots.descriptor, self._progress.descriptor
-            self.pid = zygote.spawned(program, *descriptors)
+            try:
+                self.pid = zygote.spawned(program, *descriptors)
+            except ZygoteGoneError as gone:
+                self._socket.close()
+                self._progress.close()
+                raise ParserNotLoadedError(Verdict.CRASHED, str(gone)) from gone
         self._zygote_pid = zygote.pid
         # The socket alone would not do: a grandchild may hold it open.
         self._handle = os.pidfd_open(self.pid)
