@@ -108,6 +108,33 @@ def test_loading_a_parser_again_is_charged_to_its_flow_and_uses_up_children(
     assert left_us < 100e6 - 2 * 200_000, "two loads behind the first took 300 ms each"
 
 
+FORGING = """
+import sys, time
+sys.modules["fleetlane.parsers.sandbox.child.charge"].Charge.used_us = lambda self: 0
+
+class Forging:
+    def parse(self, message):
+        ends = time.process_time() + 0.04
+        while time.process_time() < ends:
+            pass
+        yield {}
+"""
+
+
+def test_a_parser_that_hides_short_work_is_charged_its_cpu_time(
+    thrifty: Sandboxes, install: Install
+) -> None:
+    forging = program("forging==1.0", install("forging==1.0", "forging:Forging", FORGING))
+    budget = TimeBudget(flow_s_max=100)
+    runs = [run_of(forging, [b""], parse_s=0.2) for _ in range(10)]
+
+    verdicts = [outcomes_of(thrifty, run, budget).verdicts[0] for run in runs]
+
+    assert verdicts == [Verdict.OK] * 10
+    left_us = budget.left_us(runs[0].assignment)
+    assert left_us < 100e6 - 10 * 15_000, "each worked 20 ms beyond what is usual"
+
+
 def test_options_reach_the_parser(sandboxes: Sandboxes, hostile: Program) -> None:
     unknown = program(hostile.use, hostile.location, colour="red")
 

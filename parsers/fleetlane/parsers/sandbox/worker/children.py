@@ -1,6 +1,7 @@
 """Where a run's children come from: how they are replaced, and how many a parser may use up."""
 
 import logging
+import signal
 import time
 from typing import Final
 
@@ -49,7 +50,7 @@ class Children:
         self._program, self._zygote = program, zygote
         self._respawns, self._retries = respawns, retries
         self._child: ParserChild | None = None
-        self._is_alarmed = self._has_loaded = False
+        self._is_alarmed = self._has_loaded = self._is_at_rest = False
         self.reload_us = 0
         self._problem: ParserNotLoadedError | None = None
         self._load_again_s = 0.0
@@ -66,7 +67,21 @@ class Children:
             self._has_loaded = False  # this one is the fault of another
         if self._child is None:
             self._child = self._loaded()
+        elif self._is_at_rest:
+            self._child.send(signal.SIGCONT)
+        self._is_at_rest = False
         return self._child
+
+    def rest(self, *, is_busy: bool) -> None:
+        """Stop the current child until the next run: nobody would be charged for what it does.
+
+        One that is busy with an abandoned run is ended: the next must not get its replies.
+        """
+        if is_busy:
+            self.end_current()
+        elif self._child is not None:
+            self._child.send(signal.SIGSTOP)
+            self._is_at_rest = True
 
     def end_current(self) -> ChildExit:
         assert self._child is not None, "who ends it has asked it"

@@ -64,8 +64,7 @@ class Feeding:
             while self._waiting or self._asked:
                 yield from self._step()
         finally:
-            if self._asked:  # abandoned half-way: the next run must not get these replies
-                self._children.end_current()
+            self._children.rest(is_busy=bool(self._asked))
             for chunk in self._chunks:
                 self._slots.release(chunk)
 

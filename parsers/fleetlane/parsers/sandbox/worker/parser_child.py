@@ -86,6 +86,7 @@ class ParserChild:
         self._poll.register(self._socket, select.POLLIN)
         self._poll.register(self._handle, select.POLLIN)
         self._stopwatch = Stopwatch(self.pid, tick_s=TICK_S)
+        self._cpu_clock, self._used_s = ~self.pid << 3 | 2, 0.0  # as clock_getcpuclockid(3) has it
         self._seen, self._seen_from_s = packets.IDLE, 0.0
         self._folder, self._excess = zygote.folder_of(self.pid), ""
         self._killed_at: int | None = None
@@ -114,6 +115,7 @@ class ParserChild:
             self.end()
             raise ParserNotLoadedError(Verdict.PARSER_FAILED, answer.decode(errors="replace"))
         bind_memory(self.pid, self._memory_bytes_max)
+        self._worked_us()  # loading is charged by itself
 
     def ask(self, request: packets.Request, memory: WorkerMemory | None) -> None:
         """Send a request, and the chunk's own ``memory``, if it has any."""
@@ -125,7 +127,7 @@ class ParserChild:
     def reply(self, limits: WaitLimits) -> tuple[packets.Reply, memoryview, int] | None:
         """The next reply, and its columns in memory that is the worker's alone.
 
-        The number is of microseconds that the child was seen to work: 0 within a first tick.
+        The number is of microseconds that the child was seen to work.
 
         ``None`` once the child is dead and all complete replies are read.
 
@@ -152,7 +154,15 @@ class ParserChild:
         if self._zygote.is_stopped:
             raise InvalidReplyError("a stop signal to its zygote")
         self._kill_if_excessive()
-        return reply, columns, int(self._stopwatch.worked_s * 1e6) if self._is_watched else 0
+        return reply, columns, self._worked_us()
+
+    def _worked_us(self) -> int:
+        """What it was seen to work since its last reply: within a first tick, its CPU time."""
+        before_s = self._used_s
+        with suppress(OSError):  # it is gone
+            self._used_s = time.clock_gettime(self._cpu_clock)
+        watched_s = self._stopwatch.worked_s if self._is_watched else 0.0
+        return int(max(watched_s, self._used_s - before_s) * 1e6)
 
     def end(self) -> ChildExit:
         """End the child, with all that it started, and give how it ended."""
@@ -170,19 +180,19 @@ class ParserChild:
             verdict, detail = Verdict.CRASHED, "its process ended together with the zygote"
             worked_us += NEW_ZYGOTE_US
         else:
-            verdict, detail = _cause(ending, self._memory_bytes_max)
+            verdict, detail = ending.cause(self._memory_bytes_max)
         return ChildExit(verdict=verdict, detail=detail, mark=mark, worked_us=worked_us)
 
     def _ended(self) -> Ending | None:
         try:
             return self._zygote.ended(self.pid)
         except ZygoteGoneError:
-            self._kill()  # it may have refused to die with its parent
+            self.send(signal.SIGKILL)  # it may have refused to die with its parent
             return None
 
-    def _kill(self) -> None:
+    def send(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):  # it is gone
-            signal.pidfd_send_signal(self._handle, signal.SIGKILL)
+            signal.pidfd_send_signal(self._handle, number)
 
     def _has_received(self, packet: memoryview, limits: WaitLimits) -> bool:
         size = self._received(packet, limits)
@@ -215,7 +225,7 @@ class ParserChild:
         elif self._killed_at is None and self._is_over(limits):
             self._killed_at = self._seen
             self._give_up_s = self._stopwatch.worked_s + KILLED_S_MAX
-            self._kill()
+            self.send(signal.SIGKILL)
         else:
             self._kill_if_excessive()
 
@@ -224,7 +234,7 @@ class ParserChild:
         excess = excess_of(self.pid, self._folder, resident_bytes_max=most)
         if excess and not self._excess:
             self._excess = excess
-            self._kill()
+            self.send(signal.SIGKILL)
 
     def _is_over(self, limits: WaitLimits) -> bool:
         """Check the child. Faking progress gains a parser no more than ``request_s``."""
@@ -232,13 +242,3 @@ class ParserChild:
         if now_at != self._seen:
             self._seen, self._seen_from_s = now_at, worked_s
         return worked_s - self._seen_from_s >= limits.message_s or worked_s >= limits.request_s
-
-
-def _cause(ending: Ending, memory_bytes_max: int) -> tuple[Verdict, str]:
-    if not os.WIFSIGNALED(ending.status):
-        return Verdict.CRASHED, f"its process ended with exit code {os.WEXITSTATUS(ending.status)}"
-    number = os.WTERMSIG(ending.status)
-    name = signal.Signals(number).name if number in signal.valid_signals() else str(number)
-    if number == signal.SIGKILL and ending.resident_bytes_max > memory_bytes_max // 2:
-        return Verdict.MEMORY, f"its process was killed with {ending.resident_bytes_max} bytes"
-    return Verdict.CRASHED, f"its process ended by signal {name}"

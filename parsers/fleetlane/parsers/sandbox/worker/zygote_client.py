@@ -19,6 +19,7 @@ import msgspec
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.sandbox.jail.entering import Part
+from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.settings import inherited_environment
 from fleetlane.parsers.sandbox.time_budget import Stopwatch
@@ -51,6 +52,19 @@ class Ending(NamedTuple):
 
     status: int
     resident_bytes_max: int
+
+    def cause(self, memory_bytes_max: int) -> tuple[Verdict, str]:
+        """What this says of the message it worked on, and the same in words."""
+        if not os.WIFSIGNALED(self.status):
+            return (
+                Verdict.CRASHED,
+                f"its process ended with exit code {os.WEXITSTATUS(self.status)}",
+            )
+        number = os.WTERMSIG(self.status)
+        name = signal.Signals(number).name if number in signal.valid_signals() else str(number)
+        if number == signal.SIGKILL and self.resident_bytes_max > memory_bytes_max // 2:
+            return Verdict.MEMORY, f"its process was killed with {self.resident_bytes_max} bytes"
+        return Verdict.CRASHED, f"its process ended by signal {name}"
 
 
 class Zygote:

@@ -1,0 +1,58 @@
+"""What a parser's process does while no run is given to it: nothing."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from fleetlane.parsers.sandbox.results import Verdict
+from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
+from tests.unit.parsers.sandbox.conftest import Install, children_of, outcomes_of, program, run_of
+
+BUSY = """
+import threading
+
+def work():
+    while True:
+        pass
+
+class Busy:
+    def __init__(self):
+        threading.Thread(target=work, daemon=True).start()
+
+    def parse(self, message):
+        yield {}
+"""
+"""Its thread is there before any message: none of them left it."""
+
+
+@pytest.fixture
+def busy(install: Install) -> Program:
+    return program("busy==1.0", install("busy==1.0", "busy:Busy", BUSY))
+
+
+def cpu_ticks_of(pid: int) -> int:
+    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[11:13]
+    return int(user) + int(system)
+
+
+def test_a_child_that_waits_for_a_run_uses_no_cpu(sandboxes: Sandboxes, busy: Program) -> None:
+    outcomes_of(sandboxes, run_of(busy, [b""]))
+    [child] = children_of(sandboxes.zygote_pid)
+    time.sleep(0.05)
+
+    before = cpu_ticks_of(child)
+    time.sleep(0.3)
+
+    assert cpu_ticks_of(child) == before
+
+
+def test_a_child_that_waited_parses_the_next_run(sandboxes: Sandboxes, busy: Program) -> None:
+    outcomes_of(sandboxes, run_of(busy, [b""]))
+    [child] = children_of(sandboxes.zygote_pid)
+
+    outcomes = outcomes_of(sandboxes, run_of(busy, [b"", b""]))
+
+    assert outcomes.verdicts == {0: Verdict.OK, 1: Verdict.OK}
+    assert children_of(sandboxes.zygote_pid) == [child]
