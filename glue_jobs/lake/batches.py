@@ -1,12 +1,13 @@
 """A batch of records into the tables that its query writes."""
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import date, timedelta
 from types import MappingProxyType
 from typing import Final
 
 from pyspark import StorageLevel
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
@@ -22,6 +23,7 @@ from fleetlane.events.lake.tables import (
     REPEATS,
     LakeTable,
 )
+from fleetlane.events.times import day_of
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, canonical_topic
 from fleetlane.events.topics import PARKED as PARKED_TOPIC
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
@@ -33,7 +35,7 @@ from glue_jobs.lake.erasure import without_erased
 from glue_jobs.lake.events import merge_events
 from glue_jobs.lake.merging import Check, Target, merge, write_days
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
-from glue_jobs.lake.summaries import UncountedDays, closed_hour_ms, daily_rows, hourly_rows
+from glue_jobs.lake.summaries import closed_hour_ms, daily_rows, hourly_rows
 from glue_jobs.lake.upkeep import LeaseGuard
 
 TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
@@ -43,6 +45,9 @@ TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
         LakeTables.ARCHIVE: (RAW,),
     }
 )
+
+_UNCOUNTED_MAX: Final = timedelta(hours=1)
+"""Far longer than a day waits to be counted."""
 
 _QUERY_ID: Final = "sql.streaming.queryId"
 
@@ -67,7 +72,7 @@ class LakeBatches:
         self._arguments, self._guard, self._deduped = arguments, guard, deduped
         self._bodies = bodies
         self._erased_until_ms = erased_until_ms
-        self._token, self._uncounted = 0, UncountedDays()
+        self._session, self._token, self._uncounted = session, 0, set[date]()
         self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
 
     def write(self, records: DataFrame, number: int) -> None:
@@ -78,10 +83,7 @@ class LakeBatches:
         """
         query = records.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
         assert query is not None, "Spark names the query to what runs in it"
-        with self._guard.turn() as check:
-            if self._token != self._guard.token:
-                self.read_again()
-                self._token = self._guard.token
+        with self._turn() as check:
             batch = Batch(query=query, number=number)
             match self._arguments.tables:
                 case LakeTables.EVENTS:
@@ -92,6 +94,38 @@ class LakeBatches:
                     assert self._bodies is not None, "the archive keeps bodies too"
                     target = self._target(RAW, batch, check)
                     write_raw(records, target, self._bodies, self._erased_until_ms())
+
+    def count(self) -> None:
+        """Write anew what is counted of the days that batches touched since the last time.
+
+        It reads whole days, which grow: a batch that waited for it would take longer and longer.
+        """
+        with self._turn() as check:
+            if not self._uncounted:
+                return
+            days = {*self._uncounted}
+            received, _ = self._where(F.col("day") >= max(days))
+            [(latest_ms,)] = received.agg(F.max("received_ms")).collect()
+            closed_ms = closed_hour_ms(latest_ms or 0)
+            days.add(day_of(max(0, closed_ms)))  # the last hour of a day is over on the next
+            in_days = F.col("day").isin([*days])
+            write_days(lambda: daily_rows(*self._where(in_days)), self._logs[DAILY], check)
+            write_days(
+                lambda: hourly_rows(*self._where(in_days), closed_ms=closed_ms),
+                self._logs[HOURLY],
+                check,
+            )
+            self._uncounted.clear()
+
+    @contextmanager
+    def _turn(self) -> Iterator[Check]:
+        with self._guard.turn() as check:
+            if self._token != self._guard.token:
+                self.read_again()
+                if DAILY in self._logs:
+                    self._uncounted = _recent_days(self._session)
+                self._token = self._guard.token
+            yield check
 
     def read_again(self) -> None:
         """Forget what the tables' last commits were; others than batches made some."""
@@ -120,27 +154,24 @@ class LakeBatches:
         with persisted(received, level), persisted(parsed, level):
             merge(received, self._target(RECEIVED, batch, check))
             merge(parsed, self._target(PARSED, batch, check))
-            self._count(received, parsed, batch, check)
+            touched = received.select("day").union(parsed.select("day")).distinct().collect()
+        self._uncounted.update(row.day for row in touched)
 
-    def _count(self, received: DataFrame, parsed: DataFrame, batch: Batch, check: Check) -> None:
-        """Write anew what is counted of the days that a batch touches."""
-        session, came = received.sparkSession, received.select("day", "received_ms")
-        touched = came.unionByName(parsed.select("day"), allowMissingColumns=True)
-        last = touched.groupBy("day").agg(F.max("received_ms").alias("latest_ms")).collect()
-        days = [row.day for row in last]
-        write_days(lambda: daily_rows(*_of_days(session, days)), self._target(DAILY, batch, check))
-        closed_ms = closed_hour_ms(max((row.latest_ms or 0 for row in last), default=0))
-        due = self._uncounted.due(days, closed_ms=closed_ms)
-        if due:  # not at every batch: it reads whole days
-            hourly = self._target(HOURLY, batch, check)
-            write_days(lambda: hourly_rows(*_of_days(session, due), closed_ms=closed_ms), hourly)
+    def _where(self, condition: Column) -> Iterator[DataFrame]:
+        """The rows of ``received`` and of ``parsed`` for which a condition holds."""
+        for table in (RECEIVED, PARSED):
+            yield self._session.table(self._logs[table].name).where(condition)
 
     def _target(self, table: LakeTable, batch: Batch, check: Check) -> Target:
         return Target(table=table, log=self._logs[table], batch=batch, check=check)
 
 
-def _of_days(session: SparkSession, days: Sequence[date]) -> tuple[DataFrame, DataFrame]:
-    """All rows of ``received`` and of ``parsed`` of these days."""
-    in_days = F.col("day").isin(list(days))
-    received, parsed = (session.table(table_name(session, table)) for table in (RECEIVED, PARSED))
-    return received.where(in_days), parsed.where(in_days)
+def _recent_days(session: SparkSession) -> set[date]:
+    """The days of the last hours' writing: an application that ended left some uncounted."""
+    days = set[date]()
+    for table in (RECEIVED, PARSED):
+        partitions = session.table(f"{table_name(session, table)}.partitions")
+        found = partitions.select("partition.day", "last_updated_at").dropna().collect()
+        last = max((one.last_updated_at for one in found), default=None)
+        days.update(one.day for one in found if last - one.last_updated_at <= _UNCOUNTED_MAX)
+    return days

@@ -36,6 +36,10 @@ from glue_jobs.lake.upkeep import LeaseGuard, UpkeepSchedule, compacted, erased,
 
 VIEWS_INTERVAL_S: Final = 60
 LAG_INTERVAL_S: Final = 60
+COUNT_INTERVAL_S: Final = 5
+COUNT_RESTS: Final = 3
+"""Counting takes a quarter of the time at most, however much a day has."""
+
 STILL_ARRIVES_MS: Final = HOUR_MS
 """So long after its erasure a device may still be let in, by a form or policy issued before."""
 
@@ -106,6 +110,10 @@ def _start_query(
         interval_s=UPKEEP_INTERVAL_S,
         is_first_at_once=False,
     ).run_beside(query)
+    if arguments.tables is LakeTables.FLEET:
+        PeriodicTask(
+            name="counts by day", run=batches.count, interval_s=COUNT_INTERVAL_S, rests=COUNT_RESTS
+        ).run_beside(query)
     publish = published_to(arguments.metrics_namespace, Dimension.JOB, name)
     PeriodicTask(
         name="the lake's lag",

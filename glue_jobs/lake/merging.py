@@ -8,7 +8,7 @@ from functools import reduce
 from operator import or_
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, DataFrameWriterV2, Row, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import LakeTable
@@ -91,30 +91,32 @@ def commit(rows: DataFrame, target: Target) -> bool:
     Returns whether nobody wrote between the look-up and the commit: one that was paused for long
     may have lost the lease to another. Then there may be rows twice.
     """
-    writer = marked(rows, target)
+    writer = rows.select(*target.table.column_names).writeTo(target.log.name)
+    for name, value in target.batch.properties.items():
+        writer = writer.option(f"snapshot-property.{name}", value)
     base_id = target.log.current_id()
     target.check()
     writer.append()
     return target.log.is_right_after(target.batch, base_id)
 
 
-def write_days(rows: Callable[[], DataFrame], target: Target) -> None:
-    """Replace the days that ``rows`` are of by ``rows``; nothing if it was done.
+def write_days(rows: Callable[[], DataFrame], log: TableLog, check: Check) -> None:
+    """Replace the days that ``rows`` are of by ``rows``.
 
     ``rows`` is called again where another wrote these days meanwhile.
     """
 
     def attempt() -> bool:
-        if target.log.has(target.batch):
-            return True
-        base_id = target.log.current_id()
-        writer = validated(marked(rows(), target), base_id)
-        target.check()
+        base_id = log.current_id()
+        counted = rows().select(*log.table.column_names)
+        writer = validated(counted.writeTo(log.name), base_id)
+        check()
         writer.overwritePartitions()
         return True
 
-    until_unopposed(attempt, log=target.log)
-    target.log.read_again()
+    log.read_again()
+    until_unopposed(attempt, log=log)
+    log.read_again()
 
 
 def drop_repeats(
@@ -150,14 +152,6 @@ def _within_a_partition(table: LakeTable) -> Sequence[str]:
     """What a row is known by within its partition; a key may be the same on distant days."""
     own = [name for name in table.key if name not in table.partitioned_by]
     return [*table.partitioned_by, *own]
-
-
-def marked(rows: DataFrame, target: Target) -> DataFrameWriterV2:
-    """What writes rows to a table, and says of which batch they are."""
-    writer = rows.select(*target.table.column_names).writeTo(target.log.name)
-    for name, value in target.batch.properties.items():
-        writer = writer.option(f"snapshot-property.{name}", value)
-    return writer
 
 
 def facts_of(rows: DataFrame, table: LakeTable, *others: Column) -> Row:

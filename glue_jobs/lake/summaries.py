@@ -1,7 +1,5 @@
-"""A row a device, stream and day, and a row a stream and hour, computed again as batches come."""
+"""A row a device, stream and day, and a row a stream and hour, of whole days."""
 
-from collections.abc import Iterable
-from datetime import date
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -10,7 +8,7 @@ from pyspark.sql import functions as F
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lake.tables import DAILY, HOURLY, LATE_MESSAGE_AFTER_MS, MADE_UP
 from fleetlane.events.metadata import OUTCOMES_BY_RANK, Outcome
-from fleetlane.events.times import DAY_MS, HOUR_MS, MILLIS_MAX, MILLIS_MIN, day_of
+from fleetlane.events.times import DAY_MS, HOUR_MS, MILLIS_MAX, MILLIS_MIN
 from glue_jobs.engine.hours import hour_of
 
 SETTLED_AFTER_MS: Final = 600_000
@@ -73,30 +71,9 @@ def final_outcomes(parsed: DataFrame) -> DataFrame:
 
 
 def closed_hour_ms(latest_ms: int) -> int:
-    """The last hour that is over where a batch comes to ``latest_ms``; below 0 if none is."""
+    """The last hour that is over where arrivals come to ``latest_ms``; below 0 if none is."""
     settled_ms = latest_ms - SETTLED_AFTER_MS
     return settled_ms - settled_ms % HOUR_MS - HOUR_MS
-
-
-class UncountedDays:
-    """The days whose hours wait to be counted anew; a restart of the query forgets them."""
-
-    def __init__(self) -> None:
-        self._days: set[date] = set()
-        self._counted_ms = 0
-
-    def due(self, touched: Iterable[date], *, closed_ms: int) -> list[date]:
-        """Add a batch's days; give all that wait, if an hour is over that was not counted.
-
-        With the day of that hour, which waits for the next one then, as those that follow it do.
-        """
-        self._days.update(touched)
-        if closed_ms <= self._counted_ms:
-            return []
-        self._counted_ms, closing = closed_ms, day_of(closed_ms)
-        due = {closing, *(day for day in self._days if day < closing)}
-        self._days = {day for day in self._days if day >= closing}
-        return sorted(due)
 
 
 def hourly_rows(received: DataFrame, parsed: DataFrame, *, closed_ms: int) -> DataFrame:

@@ -100,10 +100,16 @@ class Fleet(AbstractContextManager["Fleet"]):
         return found
 
     def final_outcomes(self) -> int:
-        """Of how many messages the lake has the final outcome; what was made up is no message."""
-        is_final = "outcome in ('parsed', 'empty', 'parked') and source_topic != $made_up"
-        sql = f"select count(distinct id) from parsed where {is_final}"
-        return int(self._value(sql, made_up=MADE_UP))
+        """Of how many messages the lake has the final outcome; what was made up is no message.
+
+        0 until all of them are counted by day, too.
+        """
+        sql = (
+            "select count(distinct id) filter (source_topic != $made_up)"
+            " * (count(distinct id) <= (select sum(parsed + empty + parked) from daily))::int"
+            " from parsed where outcome in ('parsed', 'empty', 'parked')"
+        )
+        return int(self._value(sql, made_up=MADE_UP) or 0)
 
     def _value(self, sql: str, **parameters: object) -> Any:
         ((value,),) = self._executed(sql, parameters).fetchall()

@@ -54,7 +54,7 @@ class Lake:
     def query(
         self, name: str, tables: LakeTables = LakeTables.EVENTS, *, lease: Lease | None = None
     ) -> "Query":
-        return Query(lake=self, name=name, batches=self.batches(tables, lease))
+        return Query(lake=self, name=name, tables=tables, batches=self.batches(tables, lease))
 
     def batches(self, tables: LakeTables, lease: Lease | None = None) -> LakeBatches:
         lease = lease or Lease(LeaseInMemory(), holder="a", lease_s=1e6)
@@ -91,16 +91,22 @@ class Lake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A query's batches, numbered as given. A query of the same name goes on with it."""
+    """A query's batches, numbered as given. A query of the same name goes on with it.
+
+    What a fleet's batch touches is counted at once.
+    """
 
     lake: Lake
     name: str
     batches: LakeBatches
+    tables: LakeTables = LakeTables.EVENTS
 
     def write(self, number: int, records: Iterable[Record]) -> None:
         context = self.lake.session.sparkContext
         context.setLocalProperty("sql.streaming.queryId", self.name)
         self.batches.write(read(self.lake.session, records), number)
+        if self.tables is LakeTables.FLEET:
+            self.batches.count()
 
 
 def lake_in(folder: Path, spark: SparkSession) -> Lake:

@@ -12,7 +12,7 @@ from fleetlane.events.times import MILLIS_MIN
 from glue_jobs.fleet_watch.flow_hours import FlowHour
 from glue_jobs.fleet_watch.flow_watch import LakeHours
 from glue_jobs.lake.summaries import LAG_MS_MAX, SETTLED_AFTER_MS
-from tests.spark.lake_records import DAY_MS, HOUR_MS, NOON_MS, Sent
+from tests.spark.lake_records import DAY_MS, HOUR_MS, NOON_MS, Sent, read
 from tests.spark.lakes import Lake, lake_in
 
 pytestmark = pytest.mark.spark
@@ -58,6 +58,19 @@ def test_a_day_counts_each_message_by_the_outcome_that_counts(lake: Lake) -> Non
     assert (row.heard_ms, row.gateway_ms) == (NOON_MS + 9, NOON_MS + 5)
     assert (row.lag_ms_sum, row.lag_ms_max) == (2 * HOUR_MS, 2 * HOUR_MS)
     assert (row.events, row.parsed_body_bytes, row.inflated_bytes) == (4, 6, 12)
+
+
+def test_days_that_an_ended_query_left_uncounted_are_counted_by_the_next(lake: Lake) -> None:
+    one, two = (Sent(number=number, device_id="d-left") for number in (313, 314))
+    ended = lake.query("left", LakeTables.FLEET)
+
+    ended.write(0, [one.received()])
+    ended.batches.write(read(lake.session, [two.received()]), 1)
+    (before,) = lake.table(DAILY).where("device_id = 'd-left'").collect()
+    lake.query("left", LakeTables.FLEET).batches.count()
+
+    (after,) = lake.table(DAILY).where("device_id = 'd-left'").collect()
+    assert (before.messages, after.messages) == (1, 2)
 
 
 def test_a_days_sums_hold_whatever_clocks_declared(lake: Lake) -> None:
@@ -112,6 +125,20 @@ def test_an_outcome_of_an_earlier_day_is_in_its_hour_once_another_hour_is_over(l
     assert [hour for hour in found if hour.hour_ms == earlier.arrival_ms] == [
         FlowHour(stream="outcomes", hour_ms=earlier.arrival_ms, devices=1, concluded=1, parked=1)
     ]
+
+
+def test_the_last_hour_of_a_day_is_over_once_the_next_day_has_begun(lake: Lake) -> None:
+    at_ms = NOON_MS + 20 * DAY_MS + 11 * HOUR_MS
+    last = Sent(number=353, arrival_ms=at_ms, stream="midnight")
+    query, hours = lake.query("midnight", LakeTables.FLEET), LakeHours(lake.session)
+
+    query.write(0, [last.received(), last.parsed()])
+    before = hours.latest_ms()
+    after_ms = at_ms + HOUR_MS + SETTLED_AFTER_MS
+    query.write(1, [replace(last, number=354, arrival_ms=after_ms).received()])
+
+    assert before is None or before < at_ms
+    assert hours.latest_ms() == at_ms
 
 
 def test_what_was_made_up_counts_by_day_and_in_no_hour(lake: Lake) -> None:

@@ -3,6 +3,7 @@
 from contextlib import AbstractContextManager, closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
@@ -100,6 +101,15 @@ def all_is_committed(settings: JobSettings) -> bool:
     return sum(sum(ends.values()) for ends in checkpoint.ends(batch).values()) >= RECORDS
 
 
+def rows_of(settings: JobSettings, table: LakeTable) -> list[dict[str, Any]]:
+    with closing(SqlCatalog(CATALOG, uri=f"sqlite:///{settings.lake.catalog_path}")) as catalog:
+        return catalog.load_table(table.identifier).scan().to_arrow().to_pylist()
+
+
+def all_is_counted(settings: JobSettings) -> bool:
+    return sum(row["parsed"] for row in rows_of(settings, DAILY)) >= MESSAGES
+
+
 def test_a_lake_killed_in_mid_commit_has_one_row_an_id(settings: JobSettings) -> None:
     put(settings)
 
@@ -109,12 +119,9 @@ def test_a_lake_killed_in_mid_commit_has_one_row_an_id(settings: JobSettings) ->
             process.wait_ready(partial(has_more_files, settings, table, seen), timeout_s=WAIT_S)
     with job(settings) as process:
         process.wait_ready(partial(all_is_committed, settings), timeout_s=WAIT_S)
+        process.wait_ready(partial(all_is_counted, settings), timeout_s=WAIT_S)
 
-    with closing(SqlCatalog(CATALOG, uri=f"sqlite:///{settings.lake.catalog_path}")) as catalog:
-        received, parsed, daily = (
-            catalog.load_table(table.identifier).scan().to_arrow().to_pylist()
-            for table in (RECEIVED, PARSED, DAILY)
-        )
+    received, parsed, daily = (rows_of(settings, table) for table in (RECEIVED, PARSED, DAILY))
     assert len(received) == len({row["id"] for row in received}) == MESSAGES
     assert len(parsed) == len({row["id"] for row in parsed}) == MESSAGES
     assert sum(row["messages"] for row in daily) == sum(row["parsed"] for row in daily) == MESSAGES
