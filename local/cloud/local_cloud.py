@@ -16,7 +16,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.stage_resources import StageResources
 from fleetlane.parsers.artifacts.building import Platform
-from infra.artifacts.build import Targets, build
+from infra.artifacts.build import build
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
 from local.cloud.cdk import Cdk, Outputs
 from local.flow_activation import deploy_example
@@ -92,10 +92,9 @@ class LocalCloud(AbstractContextManager["LocalCloud"]):
         """
         flows = flows_in(FLOWS)
         on_step("artifacts for this machine; Kafka broker; LocalStack, and cdk bootstrap")
-        platforms = Targets(functions=Platform.HOST, jobs=Platform.HOST)
         with ThreadPoolExecutor(3) as pool:
             parts: list[Future[Any]] = [
-                pool.submit(lambda: list(build(ROOT, ARTIFACTS, platforms))),
+                pool.submit(lambda: list(build(ROOT, ARTIFACTS, Platform.HOST))),
                 pool.submit(self._start_part, self._broker),
                 pool.submit(self._start_aws),
             ]
