@@ -17,7 +17,7 @@ from infra.artifacts.folder import ROOT, Artifacts
 from infra.constructs.functions.flow_publication import DeployedFlows, deployed_flows
 from infra.constructs.functions.function import FunctionContext
 from infra.constructs.kafka.access import KafkaEndpoint
-from infra.constructs.stores.uploads import LocalJobsCode
+from infra.constructs.stores.uploads import add_local_jobs_code
 from infra.stacks.ingest import Ingest
 from infra.stacks.network import Network
 from infra.stacks.operators import Operators
@@ -119,7 +119,7 @@ def _add_local_stacks(
     """
     storage, architectures = Storage(app, stage=stage), lambda_.Architecture
     is_arm = platform.machine() in ("arm64", "aarch64")
-    LocalJobsCode(storage, "JobsCode", artifacts=artifacts)
+    add_local_jobs_code(storage, artifacts)
     Ingest(
         app,
         context=FunctionContext(

@@ -4,6 +4,7 @@ import getpass
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -190,13 +191,13 @@ class Platform:
 
     @property
     def publisher(self) -> "FlowPublisher":
-        from operations.flows.publisher import ActivationCall, FlowPublisher  # noqa: PLC0415
+        from operations.flows.publisher import FlowPublisher, activate_by_function  # noqa: PLC0415
 
         aws, resources = self.aws, self.resources
         return FlowPublisher(
             self._s3,
             resources.flows_bucket,
-            ActivationCall(aws, resources.flow_activation_function)
+            partial(activate_by_function, aws, resources.flow_activation_function)
             if self.activation is None
             else self.activation(aws, resources.kafka_bootstrap_servers),
             flows_max_age_s=self.flows_max_age_s,

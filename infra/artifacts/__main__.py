@@ -9,7 +9,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import sha256_of_file
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.archive import CannotBuildError
-from infra.artifacts.build import IN_AWS, Targets, build
+from infra.artifacts.build import build
 from infra.artifacts.folder import ROOT
 from infra.artifacts.jobs import own_python
 
@@ -17,10 +17,9 @@ from infra.artifacts.jobs import own_python
 def main() -> None:
     """Build, with a line for each artifact; the exit code is 1 when one could not be built."""
     options = _options()
-    folder, platform = options.out.resolve(), options.platform
-    targets = IN_AWS if platform is None else Targets(functions=platform, jobs=platform)
+    folder = options.out.resolve()
     try:
-        for artifact in build(ROOT, folder, targets, python=own_python(ROOT)):
+        for artifact in build(ROOT, folder, options.platform, python=own_python(ROOT)):
             sys.stdout.write(f"{_line(artifact, folder)}\n")
             sys.stdout.flush()
     except FleetlaneError as problem:

@@ -3,7 +3,6 @@
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -62,27 +61,21 @@ def write_parsers(uv: Uv, *, platform: Platform, scratch: Path, folder: Path) ->
         yield Path(shutil.move(built, target))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Targets:
-    """Where functions and jobs run."""
-
-    functions: Platform
-    jobs: Platform
-
-
-IN_AWS: Final = Targets(functions=Platform.ARM64, jobs=Platform.X86_64)
+FUNCTIONS_IN_AWS: Final = Platform.ARM64
+JOBS_IN_AWS: Final = Platform.X86_64
 """Lambda on Graviton; Glue runs on x86 only, and EMR by default."""
 
 
 def build(
-    root: Path, folder: Path, targets: Targets = IN_AWS, *, python: Path | None = None
+    root: Path, folder: Path, machine: Platform | None = None, *, python: Path | None = None
 ) -> Iterator[Path]:
     """Build everything of the checkout at ``root`` into ``folder``; yield each once it is written.
 
-    ``python`` is a CPython for the jobs on EMR, and for the operators' machine; without one, they
-    take the image's, and it has nothing. Raises ``CannotBuildError``, or ``ArtifactTooLargeError``.
+    All is to run on ``machine``; without one, functions and jobs on those of AWS. ``python`` is a
+    CPython for the jobs on EMR, and for the operators' machine; without one, they take the image's,
+    and it has nothing. Raises ``CannotBuildError``, or ``ArtifactTooLargeError``.
     """
-    uv, platform = archive.uv_of(root), targets.jobs
+    uv, platform = archive.uv_of(root), machine or JOBS_IN_AWS
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".scratch-") as name:
         scratch = Path(name)
@@ -93,7 +86,7 @@ def build(
             yield write_function(
                 uv,
                 function,
-                platform=targets.functions,
+                platform=machine or FUNCTIONS_IN_AWS,
                 events=events,
                 scratch=scratch / "functions" / function,
                 path=folder / "functions" / f"{function}.zip",

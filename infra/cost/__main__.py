@@ -58,23 +58,15 @@ def _parser() -> argparse.ArgumentParser:
 SIZES_KIB: Final = (0.25, 1, 10, 100, 1_000, 4_000)
 
 _ENGINES: Final = {Engine.GLUE: "Glue", Engine.EMR: "EMR Serverless"}
-_SIZES: Final = tuple(f"{kib:,g} KiB" for kib in SIZES_KIB)
 
 type _Row = Sequence[str | float]
 
 
 def report(at: scenario.Scenario) -> str:
-    month = ("component", "fixed", "grows with messages", "together")
-    tables: tuple[tuple[str, _Row, Iterable[_Row]], ...] = (
-        ("A month", month, _month(bill(at))),
-        (
-            "A million messages more: what grows, by size of the body",
-            ("component", *_SIZES),
-            _growing(at),
-        ),
-    )
-    parts = (f"### {title}\n\n{_table(head, rows)}" for title, head, rows in tables)
-    return "\n\n".join((_scenario(at), *parts))
+    month = _table(("component", "fixed", "grows with messages", "together"), _month(bill(at)))
+    more = _table(("component", *(f"{kib:,g} KiB" for kib in SIZES_KIB)), _growing(at))
+    growing = "A million messages more: what grows, by size of the body"
+    return "\n\n".join((_scenario(at), "### A month", month, f"### {growing}", more))
 
 
 def million_more(at: scenario.Scenario, kib: float) -> Mapping[str, float]:

@@ -16,7 +16,7 @@ _HTTP_REQUEST_KIB: Final = 512  # the HTTP API counts a request for each such pa
 def edge_usd(at: Scenario, lane: Lane) -> Mapping[str, float]:
     """What one message costs before it is in Kafka, by component."""
     misses = 1 - at.authorizer_hits
-    log_bytes = accepted_line_bytes(at) + at.measure("access_line_bytes") + _EVENT_BYTES
+    log_bytes = at.measure("accepted_line_bytes") + at.measure("access_line_bytes")
     authorizer_usd = _call_usd(
         at,
         memory_mib=at.measure("authorizer_memory_mib"),
@@ -28,7 +28,7 @@ def edge_usd(at: Scenario, lane: Lane) -> Mapping[str, float]:
         "Lambda: ingest": _ingest_usd(at, at.traffic[lane]),
         "Lambda: authorizer": misses * authorizer_usd,
         "DynamoDB: registry": misses * at.usd("dynamodb_read"),
-        "CloudWatch: logs": at.usd("log_gb", log_bytes / GB),
+        "CloudWatch: logs": at.usd("log_gb", (log_bytes + 2 * _EVENT_BYTES) / GB),
         "Answers to devices": at.usd("data_out_gb", at.measure("answer_bytes") / GB),
         "Firewall": at.usd("firewall_request") * at.stage.has_firewall,
         "X-Ray": at.usd("trace", TRACED_SHARE) * at.stage.has_tracing,
@@ -40,10 +40,6 @@ def _request_usd(at: Scenario, traffic: Traffic) -> float:
     name, requests = f"api_request_{at.stage.api}", at.messages_a_month
     counted = math.ceil(traffic.body_kib / _HTTP_REQUEST_KIB) if at.stage.api is Api.HTTP else 1
     return counted * at.usd(name, requests) / requests
-
-
-def accepted_line_bytes(at: Scenario) -> float:
-    return at.measure("accepted_line_bytes") + _EVENT_BYTES
 
 
 def _ingest_usd(at: Scenario, traffic: Traffic) -> float:

@@ -29,9 +29,6 @@ LARGE_LANES: Final = frozenset({Lane.BULK, Lane.SLOW})
 """Bodies over 256 KiB are in the bulk lane; in the slow one are those of them that overran."""
 
 
-_FOLDER: Final = Path(__file__).resolve().parent
-
-
 class UnknownFigureError(FleetlaneError):
     """The model asks for a figure that its file does not have."""
 
@@ -65,7 +62,8 @@ class Figures:
 
 def figures_of_files() -> Figures:
     prices, measures = (
-        tomllib.loads((_FOLDER / name).read_text()) for name in ("prices.toml", "measured.toml")
+        tomllib.loads(Path(__file__).with_name(name).read_text())
+        for name in ("prices.toml", "measured.toml")
     )
     return Figures(prices=prices, measures=measures)
 

@@ -12,10 +12,9 @@ from infra.constructs.jobs.glue_engine import GlueEngine
 from infra.constructs.jobs.restarts import JobRestarts, KeptRunning
 from infra.constructs.jobs.spark_applications import Places, spark_applications
 from infra.constructs.platform_stack import PlatformStack
-from infra.constructs.stores.stores import Stores
 from infra.constructs.stores.uploads import BucketUploads, JobsCode
 from infra.stacks.streaming import Streaming
-from infra.stages import Engine, Stage
+from infra.stages import Engine
 
 
 class Processing(PlatformStack):
@@ -31,7 +30,17 @@ class Processing(PlatformStack):
             code=code,
             kafka=streaming.access,
             stores=stores,
-            places=_places(stores, streaming, stage),
+            places=Places(
+                kafka_bootstrap_servers=streaming.kafka.bootstrap_servers,
+                checkpoint_folder=f"s3://{stores.checkpoints.bucket_name}",
+                flows_bucket=stores.artifacts.bucket_name,
+                payload_bucket=stores.payloads.bucket_name,
+                parked_bucket=stores.parked.bucket_name,
+                lake_bucket=stores.lake.bucket_name,
+                spool_bucket=stores.spool.bucket_name,
+                registry_table=stores.registry.table_name,
+                region=stage.region,
+            ),
             network=streaming.network,
             key=stores.key,
         )
@@ -56,17 +65,3 @@ class Processing(PlatformStack):
             self, "Flows", flows=flows, uploads=self.uploads, activation=activation
         )
         publication.activated.node.add_dependency(self.restarts)
-
-
-def _places(stores: Stores, streaming: Streaming, stage: Stage) -> Places:
-    return Places(
-        kafka_bootstrap_servers=streaming.kafka.bootstrap_servers,
-        checkpoint_folder=f"s3://{stores.checkpoints.bucket_name}",
-        flows_bucket=stores.artifacts.bucket_name,
-        payload_bucket=stores.payloads.bucket_name,
-        parked_bucket=stores.parked.bucket_name,
-        lake_bucket=stores.lake.bucket_name,
-        spool_bucket=stores.spool.bucket_name,
-        registry_table=stores.registry.table_name,
-        region=stage.region,
-    )

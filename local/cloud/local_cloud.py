@@ -4,6 +4,7 @@ import zipfile
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -16,7 +17,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.stage_resources import StageResources
 from fleetlane.parsers.artifacts.building import Platform
-from infra.artifacts.build import Targets, build
+from infra.artifacts.build import build
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
 from local.cloud.cdk import Cdk, Outputs
 from local.flow_activation import deploy_example
@@ -25,7 +26,7 @@ from local.servers.localstack import CLOUD, LocalAws
 from local.servers.processes import ServerProcess
 from local.spark.jobs import DeployedCode, JobSettings, LocalJobs, LocalLake
 from operations.endpoints import LOCAL_STAGE, localstack_at
-from operations.flows.publisher import ActivationCall, FlowPublisher
+from operations.flows.publisher import FlowPublisher, activate_by_function
 from operations.platform import deployed_resources
 
 ARTIFACTS: Final = ROOT / "build" / "artifacts-local"
@@ -92,10 +93,9 @@ class LocalCloud(AbstractContextManager["LocalCloud"]):
         """
         flows = flows_in(FLOWS)
         on_step("artifacts for this machine; Kafka broker; LocalStack, and cdk bootstrap")
-        platforms = Targets(functions=Platform.HOST, jobs=Platform.HOST)
         with ThreadPoolExecutor(3) as pool:
             parts: list[Future[Any]] = [
-                pool.submit(lambda: list(build(ROOT, ARTIFACTS, platforms))),
+                pool.submit(lambda: list(build(ROOT, ARTIFACTS, Platform.HOST))),
                 pool.submit(self._start_part, self._broker),
                 pool.submit(self._start_aws),
             ]
@@ -109,7 +109,7 @@ class LocalCloud(AbstractContextManager["LocalCloud"]):
         api_id, path = _output(outputs, "ApiId"), urlsplit(_output(outputs, "ApiUrl")).path
         self.api_url = f"{self._aws.endpoint_url}/_aws/execute-api/{api_id}/{path.strip('/')}"
         on_step("parsers and flows, by the function that was deployed")
-        activate = ActivationCall(aws, self.resources.flow_activation_function)
+        activate = partial(activate_by_function, aws, self.resources.flow_activation_function)
         self.publisher = FlowPublisher(self.s3, self.resources.flows_bucket, activate)
         deploy_example(self.publisher.parsers)
         self.publisher.publish(flows.values())

@@ -27,32 +27,27 @@ class ActivationRefusedError(FleetlaneError):
     sentence = "the flows of {owners} are not in force: {kind}: {problem}"
 
 
-class ActivationCall:
-    """Calls a stage's function by its name; blocks until all topics are there."""
+def activate_by_function(aws: AwsSettings, function: str, owners: Sequence[str]) -> str:
+    """Have a stage's function put into force what these owners want; give the version of all then.
 
-    def __init__(self, aws: AwsSettings, function: str) -> None:
-        self._aws, self._function = aws, function
+    Blocks until all topics are there. Raises ``ActivationRefusedError``, also where the function
+    cannot be called.
+    """
+    from botocore.config import Config  # noqa: PLC0415 - as in clients.aws
 
-    def __call__(self, owners: Sequence[str]) -> str:
-        """Have put into force what these owners want; give the version of all flows then.
-
-        Raises ``ActivationRefusedError``, also where the function cannot be called.
-        """
-        from botocore.config import Config  # noqa: PLC0415 - as in clients.aws
-
-        event, named = orjson.dumps({"owners": owners}), ", ".join(owners)
-        # It waits as long as the function may take, and asks once.
-        config = Config(read_timeout=_ANSWER_TIMEOUT_S, retries={"total_max_attempts": 1})
-        if self._aws.endpoint_url is not None:  # on this machine, past any proxy
-            config = config.merge(Config(proxies={}))
-        with asking(lambda problem: ActivationRefusedError(named, self._function, problem)):
-            client = aws_client("lambda", self._aws, config=config)
-            answer = client.invoke(FunctionName=self._function, Payload=event)
-        said = orjson.loads(answer["Payload"].read())
-        if "FunctionError" in answer:
-            kind, why = said.get("errorType", "an error"), said.get("errorMessage", "")
-            raise ActivationRefusedError(named, kind, why)
-        return str(said["version"])
+    event, named = orjson.dumps({"owners": owners}), ", ".join(owners)
+    # It waits as long as the function may take, and asks once.
+    config = Config(read_timeout=_ANSWER_TIMEOUT_S, retries={"total_max_attempts": 1})
+    if aws.endpoint_url is not None:  # on this machine, past any proxy
+        config = config.merge(Config(proxies={}))
+    with asking(lambda problem: ActivationRefusedError(named, function, problem)):
+        client = aws_client("lambda", aws, config=config)
+        answer = client.invoke(FunctionName=function, Payload=event)
+    said = orjson.loads(answer["Payload"].read())
+    if "FunctionError" in answer:
+        kind, why = said.get("errorType", "an error"), said.get("errorMessage", "")
+        raise ActivationRefusedError(named, kind, why)
+    return str(said["version"])
 
 
 class NotDeployedError(FleetlaneError):
@@ -182,9 +177,8 @@ class FlowPublisher:
         raise NothingBeforeError
 
     def published(self, version: str, owner: str | None) -> PublishedFlows:
-        if owner is None:
-            return self.flows.published(version)
-        return self.owned.of(owner).published(version)
+        versions = self.flows if owner is None else self.owned.of(owner)
+        return versions.published(version)
 
     def parts(self, version: str, owner: str | None) -> Mapping[str, PublishedFlows]:
         """What each owner has in a version of all flows, or of its own, as it was published."""

@@ -35,13 +35,8 @@ class KafkaPositions(KafkaReader):
 
     def __init__(self, bootstrap_servers: str, security: KafkaSecurity) -> None:
         super().__init__(bootstrap_servers, security=security)
-        self._admin = AdminClient(
-            {
-                "bootstrap.servers": bootstrap_servers,
-                "log_level": 0,
-                **security_configuration(security),
-            }
-        )
+        settings: dict[str, Any] = {"bootstrap.servers": bootstrap_servers, "log_level": 0}
+        self._admin = AdminClient(settings | security_configuration(security))
 
     def groups(self, prefix: str) -> dict[str, dict[Partition, Position]]:
         """How far the groups with this prefix have read."""

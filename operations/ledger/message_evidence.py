@@ -52,12 +52,6 @@ class MessageEvidence:
     not_unique: set[EventKey] = field(default_factory=set)
     """Events that should be in ``unique.<stream>`` too, and are not yet."""
 
-    def has_landed(self, sha256: str | None) -> bool:
-        """Whether a body landed; without a digest, whether any did."""
-        return bool(self.landings) and (
-            sha256 is None or not {sha256, None}.isdisjoint(self.landings)
-        )
-
     def attempt_of(self, sha256: str | None) -> Parsed | None:
         """The best attempt to parse a body; without a digest, that of any.
 
@@ -87,7 +81,3 @@ class MessageEvidence:
 
     def events_there(self, attempt: Parsed) -> int:
         return len(self.event_ids.get(attempt.revision, ()))
-
-    @property
-    def is_downstream(self) -> bool:
-        return bool(self.attempts or self.event_ids or self.parked)

@@ -208,7 +208,7 @@ def _problems(results: Iterable[tuple[str, MessageResult]], *, are_lost: bool) -
 def _invented(evidence: Evidence) -> Iterator[Finding]:
     for raw_id, found in evidence.by_raw_id.items():
         attempt = found.attempt_of(None)
-        if found.is_downstream and not found.landings:
+        if not found.landings and (found.attempts or found.event_ids or found.parked):
             yield Finding(raw_id=raw_id, problem="is downstream, but never landed")
         elif attempt is not None and attempt.outcome is Outcome.PARSED:
             events, there = found.events_given(attempt), found.events_there(attempt)

@@ -130,7 +130,7 @@ def archive_plan(
         (one, at, NextAttempt(attempt=attempts[one] + 1, revision=revision + 1, reference=body))
         for one, (at, body) in first.items()
     )
-    found, expired = with_payloads(chosen, payloads)
+    found, expired = with_payloads(chosen, payloads.located)
     return ReplayPlan(
         pattern=RAW.name,
         since_ms=None,

@@ -65,19 +65,14 @@ class ReplayPlan:
     unknown: tuple[str, ...] = ()
 
 
-class Payloads(Protocol):
-    """Where bodies by reference are; ``StoredPayloads`` is one."""
-
-    def located(self, reference: PayloadReference) -> PayloadReference | None: ...
-
-
 def with_payloads(
-    chosen: Iterable[tuple[str, KafkaPosition, NextAttempt]], payloads: Payloads
+    chosen: Iterable[tuple[str, KafkaPosition, NextAttempt]],
+    located: Callable[[PayloadReference], PayloadReference | None],
 ) -> tuple[dict[KafkaPosition, NextAttempt], tuple[str, ...]]:
     """Locate the payload of each chosen message; and the raw ids of those whose payload is gone."""
     attempts, expired = dict[KafkaPosition, NextAttempt](), list[str]()
     for raw_id, position, planned in chosen:
-        reference = planned.reference and payloads.located(planned.reference)
+        reference = planned.reference and located(planned.reference)
         if planned.reference is not None and reference is None:
             expired.append(raw_id)
         else:

@@ -72,7 +72,7 @@ def parked_plan(
     if len(chosen) > messages_max:
         raise TooManyMessagesError(len(chosen), messages_max)
     again = ((one.identity, one.position, _next(one, past.get(one.identity))) for one in chosen)
-    attempts, expired = with_payloads(again, payloads)
+    attempts, expired = with_payloads(again, payloads.located)
     return ReplayPlan(
         pattern=PARKED,
         since_ms=since_ms,
@@ -147,7 +147,7 @@ def raw_plan(
         (raw_id, position, replace(planned, revision=revision + 1))
         for raw_id, (position, planned) in found.items()
     )
-    attempts, expired = with_payloads(chosen, payloads)
+    attempts, expired = with_payloads(chosen, payloads.located)
     return ReplayPlan(pattern=pattern, since_ms=since_ms, attempts=attempts, expired=expired)
 
 

@@ -12,12 +12,10 @@ import pytest
 from fleetlane.events.flows.artifacts import sha256_of_file
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.archive import AWS_SERVICES, merged, run_uv, source_contents, uv_of
-from infra.artifacts.build import WHEEL_BYTES_MAX, Targets, build
+from infra.artifacts.build import WHEEL_BYTES_MAX, build
 from infra.artifacts.functions import FUNCTION_BYTES_MAX, function_names
 from infra.artifacts.jobs import ENGINES_BRING
 from tests.infra.built_files import ROOT, run_alone
-
-HOST = Targets(functions=Platform.HOST, jobs=Platform.HOST)
 
 IMPORT = """
 import importlib, sys
@@ -65,7 +63,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 
 def by_name(folder: Path) -> dict[str, Path]:
     return {
-        artifact.relative_to(folder).as_posix(): artifact for artifact in build(ROOT, folder, HOST)
+        artifact.relative_to(folder).as_posix(): artifact
+        for artifact in build(ROOT, folder, Platform.HOST)
     }
 
 

@@ -22,7 +22,7 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import STANDING_LEDGER
 from glue_jobs.host import query_names, shared_arguments
 from infra.alarms.lanes import fleet_alarms
-from infra.artifacts.build import IN_AWS
+from infra.artifacts.build import FUNCTIONS_IN_AWS, JOBS_IN_AWS
 from infra.constructs.jobs import emr_engine
 from infra.constructs.jobs.spark_applications import Places, named_arguments, spark_applications
 from infra.stages import settings_of, stage_from
@@ -261,9 +261,9 @@ def test_engines_and_functions_run_on_what_their_packages_are_built_for(
     applications = staging.resources("AWS::EMRServerless::Application").values()
     functions = staging.resources("AWS::Lambda::Function", of="ingest").values()
 
-    assert {one["Properties"]["Architecture"] for one in applications} == {IN_AWS.jobs.name}
+    assert {one["Properties"]["Architecture"] for one in applications} == {JOBS_IN_AWS.name}
     assert {one["Properties"]["Architectures"][0] for one in functions} == {
-        IN_AWS.functions.name.lower()
+        FUNCTIONS_IN_AWS.name.lower()
     }
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fleetlane.parsers.artifacts.building import Platform
-from infra.artifacts.build import Targets, build
+from infra.artifacts.build import build
 from infra.artifacts.jobs import own_python
 from local.checkout import FLOWS, ROOT
 from tests.infra.synthesis import run_app
@@ -35,9 +35,8 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory, *, faults_are_full: boo
     if shutil.which("javac") is None:
         pytest.skip("the broker's side of IAM is compiled: this needs a JDK, and here is a JRE")
     artifacts = tmp_path_factory.mktemp("artifacts")
-    here = Targets(functions=Platform.HOST, jobs=Platform.HOST)
-    python = own_python(ROOT) or Path(sys.base_prefix)
-    assert list(build(ROOT, artifacts, here, python=python if faults_are_full else None))
+    python = (own_python(ROOT) or Path(sys.base_prefix)) if faults_are_full else None
+    assert list(build(ROOT, artifacts, Platform.HOST, python=python))
     flows = shutil.copytree(FLOWS, tmp_path_factory.mktemp("flows"), dirs_exist_ok=True)
     with (flows / "weather.toml").open("a") as weather:
         weather.write("\n[dedupe]\nwindow_s = 600\n")

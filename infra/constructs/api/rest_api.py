@@ -12,7 +12,7 @@ from constructs import Construct
 from infra.constructs.api import device_api, problem_answers
 from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import suppress
-from infra.stages import TRACED_PER_S, TRACED_SHARE, DeviceDomain, Stage
+from infra.stages import TRACED_PER_S, TRACED_SHARE, Stage
 
 STAGE: Final = "live"
 REQUESTS_IN_FIVE_MINUTES_MAX: Final = 20_000
@@ -53,11 +53,16 @@ class RestDeviceApi(device_api.DeviceApi):
         if stage.has_firewall:
             _add_firewall(self, self.rest.deployment_stage)
         if stage.has_tracing:
-            _add_sampling(
-                self, f"{self.rest.rest_api_name}/{STAGE}", name=f"fleetlane-{stage.name}"
-            )
+            self._add_sampling()
         if stage.device_domain is not None:
-            self._add_device_domain(stage.device_domain)
+            domain = apigateway.DomainName(
+                self,
+                "Domain",
+                **device_api.domain_options(self, stage.device_domain),
+                endpoint_type=apigateway.EndpointType.REGIONAL,
+                security_policy=apigateway.SecurityPolicy.TLS_1_2,
+            )
+            domain.add_base_path_mapping(self.rest, stage=self.rest.deployment_stage)
 
     def _rest_api(self) -> apigateway.RestApi:
         stage = self._stage
@@ -159,15 +164,22 @@ class RestDeviceApi(device_api.DeviceApi):
                 templates={"application/json": problem_answers.problem_body(tag, detail)},
             )
 
-    def _add_device_domain(self, domain: DeviceDomain) -> None:
-        name = apigateway.DomainName(
+    def _add_sampling(self) -> None:
+        """Trace a few of the requests of the API's stage."""
+        xray.CfnSamplingRule(
             self,
-            "Domain",
-            **device_api.domain_options(self, domain),
-            endpoint_type=apigateway.EndpointType.REGIONAL,
-            security_policy=apigateway.SecurityPolicy.TLS_1_2,
+            "Traced",
+            sampling_rule={
+                "ruleName": f"fleetlane-{self._stage.name}",
+                "priority": 100,
+                "reservoirSize": TRACED_PER_S,
+                "fixedRate": TRACED_SHARE,
+                "serviceName": f"{self.rest.rest_api_name}/{STAGE}",
+                "serviceType": "AWS::ApiGateway::Stage",
+                **dict.fromkeys(("host", "httpMethod", "urlPath", "resourceArn"), "*"),
+                "version": 1,
+            },
         )
-        name.add_base_path_mapping(self.rest, stage=self.rest.deployment_stage)
 
 
 def _add_firewall(scope: Construct, stage: apigateway.Stage) -> None:
@@ -201,21 +213,3 @@ def _seen_as(name: str) -> dict[str, object]:
     """Counted, but no requests are sampled: they carry tokens."""
     on = {"cloudWatchMetricsEnabled": True, "sampledRequestsEnabled": False}
     return {**on, "metricName": name}
-
-
-def _add_sampling(scope: Construct, service: str, *, name: str) -> None:
-    """Trace a few of the requests of an API's stage, which is ``service`` to X-Ray."""
-    xray.CfnSamplingRule(
-        scope,
-        "Traced",
-        sampling_rule={
-            "ruleName": name,
-            "priority": 100,
-            "reservoirSize": TRACED_PER_S,
-            "fixedRate": TRACED_SHARE,
-            "serviceName": service,
-            "serviceType": "AWS::ApiGateway::Stage",
-            **dict.fromkeys(("host", "httpMethod", "urlPath", "resourceArn"), "*"),
-            "version": 1,
-        },
-    )

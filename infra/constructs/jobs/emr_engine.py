@@ -150,7 +150,7 @@ class EmrEngine(Construct):
             "PYSPARK_PYTHON": python,
             "PYSPARK_DRIVER_PYTHON": python,
         }
-        most = str(max(1, application.workers - 1))
+        most = str(application.executors)
         overhead_gib = executor_overhead_gib(application.lane)
         settings = {
             "spark.jars": ",".join((*code.kafka_jar_urls, code.iceberg_jar_url)),

@@ -39,7 +39,18 @@ class GlueEngine(Construct):
     def __init__(self, scope: Construct, name: str, *, context: EngineContext) -> None:
         super().__init__(scope, name)
         self._context = context
-        self._encryption = self._encrypted()
+        key_arn = context.key.key_arn
+        bookmarks = {"jobBookmarksEncryptionMode": "CSE-KMS", "kmsKeyArn": key_arn}
+        self._encryption = glue.CfnSecurityConfiguration(
+            self,
+            "Encryption",
+            name=Stack.of(self).stack_name,
+            encryption_configuration={
+                "cloudWatchEncryption": {"cloudWatchEncryptionMode": "DISABLED"},
+                "jobBookmarksEncryption": bookmarks,
+                "s3Encryptions": [{"s3EncryptionMode": "SSE-KMS", "kmsKeyArn": key_arn}],
+            },
+        )
         self._connections = [self._connection(subnet) for subnet in context.network.subnets]
 
     def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
@@ -120,20 +131,6 @@ class GlueEngine(Construct):
             "--enable-auto-scaling": str(application.is_scaled).lower(),
             "--custom-logGroup-prefix": log_prefix,
         }
-
-    def _encrypted(self) -> glue.CfnSecurityConfiguration:
-        key_arn = self._context.key.key_arn
-        bookmarks = {"jobBookmarksEncryptionMode": "CSE-KMS", "kmsKeyArn": key_arn}
-        return glue.CfnSecurityConfiguration(
-            self,
-            "Encryption",
-            name=Stack.of(self).stack_name,
-            encryption_configuration={
-                "cloudWatchEncryption": {"cloudWatchEncryptionMode": "DISABLED"},
-                "jobBookmarksEncryption": bookmarks,
-                "s3Encryptions": [{"s3EncryptionMode": "SSE-KMS", "kmsKeyArn": key_arn}],
-            },
-        )
 
     def _connection(self, subnet: ec2.ISubnet) -> str:
         """One zone's. All workers of a run are in one: Glue takes the first that is healthy."""

@@ -15,12 +15,11 @@ from constructs import Construct
 
 from fleetlane.events.lanes import SLOW_TRIES_MAX, Lane
 from fleetlane.events.s3_keys import UPLOADS
+from fleetlane.events.times import DAY_MS
 from fleetlane.events.topics import RawTopic, topic_settings
 from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, suppress, suppress_wildcard
 from infra.stages import BadStageError, Stage
-
-_DAY_MS: Final = 24 * 60 * 60 * 1000
 
 UPLOAD_QUEUE_DAYS: Final = 1
 DEAD_LETTER_DAYS: Final = 5
@@ -41,7 +40,7 @@ def days_on_the_way() -> int:
     lanes = (Lane.BULK, *[Lane.SLOW] * SLOW_TRIES_MAX)
     topics = (str(RawTopic(lane=lane, is_over=over)) for lane in lanes for over in (False, True))
     waits_ms = sum(topic_settings(topic).retention_ms for topic in topics)
-    return -(-waits_ms // _DAY_MS) + SPOOL_DAYS + DEAD_LETTER_DAYS
+    return -(-waits_ms // DAY_MS) + SPOOL_DAYS + DEAD_LETTER_DAYS
 
 
 def check_payload_ttl(stage: Stage) -> None:

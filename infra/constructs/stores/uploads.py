@@ -65,15 +65,13 @@ class BucketUploads(Construct):
 JOBS_CODE: Final = "jobs/"
 
 
-class LocalJobsCode(Construct):
+def add_local_jobs_code(scope: Construct, artifacts: folder.Artifacts) -> None:
     """The code where the deploy puts assets; its outputs say where a laptop finds it."""
-
-    def __init__(self, scope: Construct, name: str, *, artifacts: folder.Artifacts) -> None:
-        super().__init__(scope, name)
-        files = (folder.SCRIPT, folder.SOURCES, folder.PACKAGES)
-        for what, file in zip(("Script", "Archive", "Packages"), files, strict=True):
-            asset = assets.Asset(self, what, path=str(artifacts.job_file(file)))
-            CfnOutput(self, f"{what}Url", value=asset.s3_object_url)
+    code = Construct(scope, "JobsCode")
+    files = (folder.SCRIPT, folder.SOURCES, folder.PACKAGES)
+    for what, file in zip(("Script", "Archive", "Packages"), files, strict=True):
+        asset = assets.Asset(code, what, path=str(artifacts.job_file(file)))
+        CfnOutput(code, f"{what}Url", value=asset.s3_object_url)
 
 
 class JobsCode:

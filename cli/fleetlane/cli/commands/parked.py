@@ -108,7 +108,8 @@ def list_parked(
     """
     stores = where.platform_with_kafka().messages
     found = found_parked(stores, chosen.filter(ids))
-    for line in map(_line, found) if as_json else report(found, newest, times):
+    documents = (json.dumps({"id": one.identity, **fields_of(one, _FIELDS)}) for one in found)
+    for line in documents if as_json else report(found, newest, times):
         typer.echo(line)
 
 
@@ -169,10 +170,6 @@ def _row(one: ParkedMessage, times: TimeOptions, at_ms: int) -> tuple[str, ...]:
     parked, names = times.ago(one.parked_ms, at_ms), (one.device_id, one.stream)
     what = (one.reason, one.parser or "-", one.detail)
     return one.identity, parked, *(name or "-" for name in names), *what
-
-
-def _line(one: ParkedMessage) -> str:
-    return json.dumps({"id": one.identity, **fields_of(one, _FIELDS)})
 
 
 def export(

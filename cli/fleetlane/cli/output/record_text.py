@@ -19,11 +19,13 @@ def record_text(record: Record, times: TimeOptions = EXACT) -> str:
     Our own JSON is laid out over several lines; a device's bytes are shown as they came if they
     are text, else as hex, cut. No control character of a device's reaches the terminal.
     """
+    when = times.exact(record.timestamp_ms) if record.timestamp_ms >= 0 else "no time"
+    key = "no key" if record.key is None else f"key {_shown(record.key)}"
     headers = [
         f"  {escaped(name)}: {'null' if value is None else _shown(value)}"
         for name, value in record.headers
     ]
-    return "\n".join([_head(record, times), *headers, *_value_lines(record)])
+    return "\n".join([f"{record.position}  {when}  {key}", *headers, *_value_lines(record)])
 
 
 def record_line(record: Record) -> str:
@@ -50,12 +52,6 @@ def origin_of(record: Record) -> tuple[str, str]:
         names = (headers.get(ce.SOURCE), headers.get(ce.TYPE))
         device, stream = (name and name.decode(errors="replace") for name in names)
     return str(device or "").removeprefix("/devices/"), str(stream or "")
-
-
-def _head(record: Record, times: TimeOptions) -> str:
-    when = times.exact(record.timestamp_ms) if record.timestamp_ms >= 0 else "no time"
-    key = "no key" if record.key is None else f"key {_shown(record.key)}"
-    return f"{record.topic}/{record.partition}/{record.offset}  {when}  {key}"
 
 
 def _value_lines(record: Record) -> list[str]:

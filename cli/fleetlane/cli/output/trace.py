@@ -30,9 +30,6 @@ _ATTEMPT_FIELDS: Final = (
 )
 _PARKED_FIELDS: Final = "parked_ms reason detail parser attempt revision"
 
-type _Step = tuple[int, int, str]
-"""When, in which order among equal times, and what happened."""
-
 
 def hop_lines(trace: MessageTrace) -> Iterator[str]:
     """A line a hop in the order of the way, then each event as JSON.
@@ -97,7 +94,8 @@ def _about(message: Message, times: TimeOptions) -> Iterator[str]:
     yield f"arrived {times.exact(message.arrival_millis)}"
 
 
-def _steps(trace: MessageTrace) -> Iterator[_Step]:
+def _steps(trace: MessageTrace) -> Iterator[tuple[int, int, str]]:
+    """When, in which order among equal times, and what happened."""
     for record, message in trace.landings:
         how = "landed in" if message.attempt == 1 else "lands again in"
         text = f"{how} {record.position}{_numbers(message.attempt, message.revision)}"

@@ -115,9 +115,8 @@ def rotate(
     jwk, private = _key(public_key, where.stage)
     device = stores.registry.add_key(device_id, jwk)
     if private is not None:
-        typer.echo(
-            f"private key: {DeviceKeys(where.folder, where.stage).write(device_id, private)}"
-        )
+        keys = DeviceKeys(where.folder, where.stage)
+        typer.echo(f"private key: {keys.write(device_id, private)}")
     typer.echo(_keys_line(device))
     if len(device.keys) > 1:
         old = device.keys[0]["kid"]

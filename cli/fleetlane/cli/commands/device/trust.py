@@ -11,7 +11,6 @@ from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import (
     HARD_BYTES_PER_MINUTE,
     SOFT_BYTES_PER_MINUTE,
-    Overrides,
     RateLimits,
     Restriction,
 )
@@ -75,11 +74,9 @@ def rate_limit(
         )
     stores = where.platform().devices
     of = None if device_id is None else stores.named(device_id)
-
-    def changed(present: Overrides) -> Overrides:
-        return present.with_rate_limits(rate_limits, device_id=of)
-
-    stores.overrides.change(changed, now_ms=now_ms())
+    stores.overrides.change(
+        lambda present: present.with_rate_limits(rate_limits, device_id=of), now_ms=now_ms()
+    )
     what = "none of its own" if rate_limits is None else f"{soft} (soft), {hard} (hard) a minute"
     typer.echo(f"rate limits of {of or 'all devices'}: {what}")
 

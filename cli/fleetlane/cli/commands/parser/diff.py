@@ -132,43 +132,37 @@ def _is_wanted(message: RecordedMessage, wanted: Wanted) -> bool:
     return parser_rule_for(wanted.flow, device_type=kind, firmware=firmware) is not None
 
 
-MoreFilesArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="[FILE]...", help="More files of messages.")
-]
-SourcesOption = Annotated[
-    list[str],
-    typer.Option(
-        "--from",
-        metavar="FILE|parked|raw",
-        help="Messages: bytes, records (.record.json, .records.jsonl), or the"
-        " topics of a running platform.",
-    ),
-]
-ComparedParserOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", help="The parser to compare, if an artifact or folder offers several."
-    ),
-]
-OnlyStreamOption = Annotated[
-    str | None,
-    typer.Option(
-        "--stream", metavar="STREAM", help="Only records of this stream.", show_default="the flow's"
-    ),
-]
-
-
 def diff(
     old: Annotated[
         str, typer.Argument(metavar="OLD", help="name==version, an artifact (.zip), or a folder.")
     ],
     new: Annotated[str, typer.Argument(metavar="NEW", help="The new version, given the same way.")],
-    more_files: MoreFilesArgument = None,
+    more_files: Annotated[
+        list[str] | None, typer.Argument(metavar="[FILE]...", help="More files of messages.")
+    ] = None,
     *,
-    sources: SourcesOption,
-    parser: ComparedParserOption = None,
+    sources: Annotated[
+        list[str],
+        typer.Option(
+            "--from",
+            metavar="FILE|parked|raw",
+            help="Messages: bytes, records (.record.json, .records.jsonl), or the"
+            " topics of a running platform.",
+        ),
+    ],
+    parser: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The parser to compare, if an artifact or folder offers several."
+        ),
+    ] = None,
     flow: FlowOption = None,
-    stream: OnlyStreamOption = None,
+    stream: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STREAM", help="Only records of this stream.", show_default="the flow's"
+        ),
+    ] = None,
     limit: Annotated[
         int, typer.Option(min=1, help="The most messages to compare; of topics, the latest.")
     ] = 1000,

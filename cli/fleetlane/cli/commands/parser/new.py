@@ -36,21 +36,18 @@ class StartFrom(StrEnum):
 def new_parser_files(name: str, owner: str, start_from: StartFrom) -> Mapping[Path, bytes]:
     """All files of a new parser, by their paths in its folder; raises ``BadNameError``."""
     checked_name(name, kind="parser")
+    module = name.replace("-", "_").rstrip("_")
+    if keyword.iskeyword(module) or module in sys.stdlib_module_names | _NOT_A_MODULE:
+        module = f"{module}_parser"
     known = {
         "name": name,
         "distribution": canonicalize_name(name).strip("-"),
         "owner": json.dumps(owner)[1:-1],
-        "module": _module_for(name),
+        "module": module,
         "class_name": "".join(part.capitalize() for part in name.split("-")),
     }
     folders = (_TEMPLATES / "every", _TEMPLATES / start_from)
     return {path: content for folder in folders for path, content in _filled(folder, known)}
-
-
-def _module_for(name: str) -> str:
-    module = name.replace("-", "_").rstrip("_")
-    taken = keyword.iskeyword(module) or module in sys.stdlib_module_names | _NOT_A_MODULE
-    return f"{module}_parser" if taken else module
 
 
 def _filled(folder: Path, known: Mapping[str, str]) -> Iterator[tuple[Path, bytes]]:

@@ -42,12 +42,6 @@ FlowOption = Annotated[
 LaneOption = Annotated[
     Lane | None, typer.Option(help="The lane whose limits hold.", show_default="the flow's")
 ]
-DeviceTypeOption = Annotated[
-    str | None, typer.Option(metavar="TYPE", help="Of the device: the flow chooses by it.")
-]
-FirmwareOption = Annotated[
-    str | None, typer.Option(metavar="V", help="Of the device: the flow chooses by it.")
-]
 
 
 class NoRuleError(FleetlaneError):

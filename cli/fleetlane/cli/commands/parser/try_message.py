@@ -13,8 +13,6 @@ from fleetlane.cli.commands.parser.message_input import (
     records_from,
 )
 from fleetlane.cli.commands.parser.subject import (
-    DeviceTypeOption,
-    FirmwareOption,
     FlowOption,
     LaneOption,
     ParserOption,
@@ -38,14 +36,11 @@ class NotParsedError(FleetlaneError):
     sentence = "{outcome}: {detail}"
 
 
-FileArgument = Annotated[
-    typer.FileBinaryRead,
-    typer.Argument(metavar="FILE", lazy=True, help="The message's bytes; - is stdin."),
-]
-
-
 def try_message(
-    file: FileArgument,
+    file: Annotated[
+        typer.FileBinaryRead,
+        typer.Argument(metavar="FILE", lazy=True, help="The message's bytes; - is stdin."),
+    ],
     *,
     parser: ParserOption = None,
     flow: FlowOption = None,
@@ -55,8 +50,12 @@ def try_message(
     is_record: Annotated[
         bool, typer.Option("--record", help="FILE is a record, as `tail --json` prints one.")
     ] = False,
-    device_type: DeviceTypeOption = None,
-    firmware: FirmwareOption = None,
+    device_type: Annotated[
+        str | None, typer.Option(metavar="TYPE", help="Of the device: the flow chooses by it.")
+    ] = None,
+    firmware: Annotated[
+        str | None, typer.Option(metavar="V", help="Of the device: the flow chooses by it.")
+    ] = None,
     lane: LaneOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:

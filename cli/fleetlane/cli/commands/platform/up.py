@@ -129,13 +129,9 @@ def _takes_any_json(flow: Flow) -> bool:
     return rule.use == "json" and is_plain and flow.identity.by == "message"
 
 
-def _reading(flow: Flow, now_millis: int) -> dict[str, object]:
+def _reading(flow: Flow, at_ms: int) -> dict[str, object]:
     rule = flow.event_time
     if rule is None or len(rule.path) > 1:
         return {"celsius": 21.5}
-    times: dict[str, object] = {
-        "ms": now_millis,
-        "s": now_millis // 1000,
-        "rfc3339": rfc3339(now_millis),
-    }
+    times: dict[str, object] = {"ms": at_ms, "s": at_ms // 1000, "rfc3339": rfc3339(at_ms)}
     return {rule.field: times[rule.unit], "celsius": 21.5}
