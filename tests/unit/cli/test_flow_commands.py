@@ -140,6 +140,8 @@ def test_a_folder_without_flows_says_how_to_make_one(tmp_path: Path) -> None:
     [
         (["--rollback", "--version", "0" * 16], "Give exactly one: FOLDER, --rollback"),
         ([".", "--rollback"], "Give exactly one: FOLDER, --rollback"),
+        (["--rollback", "--dry-run"], "--dry-run and --only go with FOLDER alone"),
+        (["--version", "0" * 16, "--only"], "--dry-run and --only go with FOLDER alone"),
         (["--stage", "dev", "--data", "."], "give --stage or --data, not both"),
     ],
 )

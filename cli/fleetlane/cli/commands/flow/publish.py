@@ -62,11 +62,7 @@ def publish(
     first what that would change, for real messages too, and asks. Exit code 1: they are refused,
     and what was in force stays.
     """
-    if sum((folder is not None, rollback, version is not None)) > 1:
-        raise BadOptionsError("Give exactly one: FOLDER, --rollback or --version")
-    if owner is not None and not rollback:
-        problem = "--owner goes with --rollback alone: flow files name their owner themselves"
-        raise BadOptionsError(problem)
+    _check(folder, version, owner, rollback=rollback, of_folder=only or dry_run)
     platform, flows = where.platform(), None
     publisher, effects = platform.publisher, ["nothing changed: what was in force stays"]
     with effect_on_interrupt(lambda: effects[-1]):
@@ -87,6 +83,19 @@ def publish(
     typer.echo(f"flows {version} are in force")
     if back:
         typer.echo(f"{number_of(back, 'version')} back; --version goes to any that is listed")
+
+
+def _check(
+    folder: Path | None, version: str | None, owner: str | None, *, rollback: bool, of_folder: bool
+) -> None:
+    """Raises ``BadOptionsError``; ``of_folder``: an option of a folder's flows is given."""
+    if sum((folder is not None, rollback, version is not None)) > 1:
+        raise BadOptionsError("Give exactly one: FOLDER, --rollback or --version")
+    if owner is not None and not rollback:
+        problem = "--owner goes with --rollback alone: flow files name their owner themselves"
+        raise BadOptionsError(problem)
+    if of_folder and (rollback or version is not None):
+        raise BadOptionsError("--dry-run and --only go with FOLDER alone")
 
 
 def _in_force(
