@@ -18,7 +18,7 @@ from clients.device_api import (
     upload_form,
     uploaded,
 )
-from fleetlane.events.canary import CanaryMessage, Route, messages_of
+from fleetlane.events.canary import CanaryMessage, Route
 from fleetlane.events.errors import FleetlaneError
 
 TRIES_MAX: Final = 3
@@ -68,10 +68,6 @@ class Canary:
     audience: str = AUDIENCE
     send: Send = sent
     wait: Callable[[float], None] = time.sleep
-
-    def send_slot(self, slot_ms: int, *, now_ms: int) -> SlotSent:
-        """Send the messages of the slot that began at ``slot_ms``, as ``send_all``."""
-        return self.send_all(messages_of(slot_ms), now_ms=now_ms)
 
     def send_all(self, messages: Sequence[CanaryMessage], *, now_ms: int) -> SlotSent:
         """Send messages of one device, all at once; blocks until all have answers.
