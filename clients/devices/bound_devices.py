@@ -12,10 +12,6 @@ KEPT_MAX: Final = 20_000
 MAX_AGE_S: Final = 60.0
 
 
-type FindDevices = Callable[[Iterable[str]], Mapping[str, RegisteredDevice]]
-"""Looks many devices up at once, as ``DeviceRegistry.find_all`` does."""
-
-
 class CachedBoundDevices:
     """Remembers bonds that it found, for a minute. May be used by several threads.
 
@@ -24,12 +20,12 @@ class CachedBoundDevices:
 
     def __init__(
         self,
-        find_all: FindDevices,
+        find_all: Callable[[Iterable[str]], Mapping[str, RegisteredDevice]],
         *,
         kept_max: int = KEPT_MAX,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Of more than ``kept_max`` devices the oldest are forgotten."""
+        """Look devices up as ``find_all`` of a registry does; keep the newest ``kept_max``."""
         self._find_all, self._monotonic = find_all, monotonic
         self._kept_max = kept_max
         self._changing = threading.Lock()
