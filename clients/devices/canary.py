@@ -25,8 +25,6 @@ TRIES_MAX: Final = 3
 _AGAIN_AFTER_S: Final = 1.0
 _TOKEN_LIFETIME_S: Final = 300
 
-type Send = Callable[[str, bytes, Mapping[str, str]], Mapping[str, object]]
-
 
 class CanaryNotAcceptedError(FleetlaneError):
     """Not all of a slot's messages were accepted. All of them were tried."""
@@ -66,7 +64,7 @@ class Canary:
     api_url: str
     key: DeviceKey
     audience: str = AUDIENCE
-    send: Send = sent
+    send: Callable[[str, bytes, Mapping[str, str]], Mapping[str, object]] = sent
     wait: Callable[[float], None] = time.sleep
 
     def send_all(self, messages: Sequence[CanaryMessage], *, now_ms: int) -> SlotSent:
