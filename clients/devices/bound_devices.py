@@ -8,7 +8,6 @@ from typing import Final
 
 from clients.devices.registry import RegisteredDevice
 
-KEPT_MAX: Final = 20_000
 MAX_AGE_S: Final = 60.0
 
 
@@ -22,7 +21,7 @@ class CachedBoundDevices:
         self,
         find_all: Callable[[Iterable[str]], Mapping[str, RegisteredDevice]],
         *,
-        kept_max: int = KEPT_MAX,
+        kept_max: int = 20_000,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Look devices up as ``find_all`` of a registry does; keep the newest ``kept_max``."""

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from clients.aws import asking
-from clients.lake.view_sql import Engine, athena_type, select
+from clients.lake.view_sql import ATHENA_TYPES, Engine, select
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.views import Kind, LakeView
 
@@ -54,11 +54,11 @@ def _table(view: LakeView, database: str) -> "TableInputTypeDef":
         "originalSql": select(view, Engine.ATHENA, database),
         "catalog": "awsdatacatalog",
         "schema": database,
-        "columns": [{"name": one.name, "type": athena_type(one.kind)} for one in view.columns],
+        "columns": [{"name": one.name, "type": ATHENA_TYPES[one.kind]} for one in view.columns],
     }
     encoded = base64.b64encode(json.dumps(definition).encode()).decode()
     columns: list[ColumnTypeDef] = [
-        {"Name": one.name, "Type": _HIVE_TYPES.get(one.kind, athena_type(one.kind))}
+        {"Name": one.name, "Type": _HIVE_TYPES.get(one.kind, ATHENA_TYPES[one.kind])}
         for one in view.columns
     ]
     return {
