@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from clients.device_api import DeviceKey
 from clients.devices.canary import Canary
 from clients.devices.registry import RegisteredDevice
-from fleetlane.events.canary import CanaryMessage, slot_at
+from fleetlane.events.canary import CanaryMessage, messages_of, slot_at
 from fleetlane.events.times import now_ms
 from operations.devices.canary import canary_device
 from operations.ledger.message_results import Receipt
@@ -57,7 +57,7 @@ class LocalCanary:
         while True:
             at_ms = now_ms()
             slot_ms = slot_at(at_ms, interval_ms=self._interval_ms)
-            sent = self._canary.send_slot(slot_ms, now_ms=at_ms)
+            sent = self._canary.send_all(messages_of(slot_ms), now_ms=at_ms)
             self._accepted += sent.accepted
             for message, problem in sent.problems.items():
                 _log.warning("canary, %s: not accepted: %s", message.route, problem)

@@ -47,7 +47,6 @@ RECEIPTS_TABLE: Final = "fleetlane-receipts"
 SPOOL_BUCKET: Final = "fleetlane-spool"
 
 _LOOK_EVERY_S: Final = 0.5
-_OVERRIDES_MAX_AGE_S: Final = 2
 _SWEEP_AFTER_S: Final = "10"
 """How long a notification may take here; in AWS, a quarter of an hour."""
 _RECEIPTS_WAIT_MS: Final = 2_000
@@ -229,7 +228,7 @@ def gateway_environment(aws: LocalAws, *, kafka_bootstrap_servers: str) -> dict[
         "FLOWS_BUCKET": FLOWS_BUCKET,
         "FLOWS_MAX_AGE_S": str(FLOWS_MAX_AGE_S),
         "OVERRIDES_BUCKET": OVERRIDES_BUCKET,
-        "OVERRIDES_MAX_AGE_S": str(_OVERRIDES_MAX_AGE_S),
+        "OVERRIDES_MAX_AGE_S": "2",
         "SOFT_RATE_LIMIT_PER_MINUTE": str(stage.soft_rate_limit_per_minute),
         "HARD_RATE_LIMIT_PER_MINUTE": str(stage.hard_rate_limit_per_minute),
         "SOFT_RATE_LIMIT_BYTES_PER_MINUTE": str(stage.soft_rate_limit_bytes_per_minute),

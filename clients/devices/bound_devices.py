@@ -8,12 +8,7 @@ from typing import Final
 
 from clients.devices.registry import RegisteredDevice
 
-KEPT_MAX: Final = 20_000
 MAX_AGE_S: Final = 60.0
-
-
-type FindDevices = Callable[[Iterable[str]], Mapping[str, RegisteredDevice]]
-"""Looks many devices up at once, as ``DeviceRegistry.find_all`` does."""
 
 
 class CachedBoundDevices:
@@ -24,12 +19,12 @@ class CachedBoundDevices:
 
     def __init__(
         self,
-        find_all: FindDevices,
+        find_all: Callable[[Iterable[str]], Mapping[str, RegisteredDevice]],
         *,
-        kept_max: int = KEPT_MAX,
+        kept_max: int = 20_000,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Of more than ``kept_max`` devices the oldest are forgotten."""
+        """Look devices up as ``find_all`` of a registry does; keep the newest ``kept_max``."""
         self._find_all, self._monotonic = find_all, monotonic
         self._kept_max = kept_max
         self._changing = threading.Lock()

@@ -18,14 +18,12 @@ from clients.device_api import (
     upload_form,
     uploaded,
 )
-from fleetlane.events.canary import CanaryMessage, Route, messages_of
+from fleetlane.events.canary import CanaryMessage, Route
 from fleetlane.events.errors import FleetlaneError
 
 TRIES_MAX: Final = 3
 _AGAIN_AFTER_S: Final = 1.0
 _TOKEN_LIFETIME_S: Final = 300
-
-type Send = Callable[[str, bytes, Mapping[str, str]], Mapping[str, object]]
 
 
 class CanaryNotAcceptedError(FleetlaneError):
@@ -66,12 +64,8 @@ class Canary:
     api_url: str
     key: DeviceKey
     audience: str = AUDIENCE
-    send: Send = sent
+    send: Callable[[str, bytes, Mapping[str, str]], Mapping[str, object]] = sent
     wait: Callable[[float], None] = time.sleep
-
-    def send_slot(self, slot_ms: int, *, now_ms: int) -> SlotSent:
-        """Send the messages of the slot that began at ``slot_ms``, as ``send_all``."""
-        return self.send_all(messages_of(slot_ms), now_ms=now_ms)
 
     def send_all(self, messages: Sequence[CanaryMessage], *, now_ms: int) -> SlotSent:
         """Send messages of one device, all at once; blocks until all have answers.

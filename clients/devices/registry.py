@@ -1,7 +1,7 @@
 """The registry of devices: who may send, and with which keys. One DynamoDB item a device."""
 
 from collections.abc import Iterable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import batched
@@ -90,7 +90,7 @@ class DeviceRegistry:
 
     def find(self, device_id: str) -> RegisteredDevice | None:
         """Look a device up, as last written; raises ``BadDeviceError`` for an item that is none."""
-        with reaching_dynamodb():
+        with asking(RegistryUnavailableError):
             answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
         item = answer.get("Item")
         return None if item is None else device_from_item(item)
@@ -101,7 +101,7 @@ class DeviceRegistry:
         for some in batched(sorted(set(device_ids)), _READ_AT_ONCE_MAX, strict=False):
             keys = [{"device_id": device_id} for device_id in some]
             wanted: Any = {name: {"Keys": keys, "ConsistentRead": True}}
-            with reaching_dynamodb():
+            with asking(RegistryUnavailableError):
                 answer = self._table.meta.client.batch_get_item(RequestItems=wanted)
             if answer.get("UnprocessedKeys"):
                 raise RegistryUnavailableError("DynamoDB deferred a part of the answer")
@@ -113,13 +113,13 @@ class DeviceRegistry:
 
     def register(self, device: RegisteredDevice) -> None:
         """Write one device, over what was there."""
-        with reaching_dynamodb():
+        with asking(RegistryUnavailableError):
             self._table.put_item(Item=_item_of(device))
 
     def register_all(self, devices: Iterable[RegisteredDevice]) -> None:
         """Write many devices; of one id, the last. A failure may leave some of them written."""
         with (
-            reaching_dynamodb(),
+            asking(RegistryUnavailableError),
             self._table.batch_writer(overwrite_by_pkeys=["device_id"]) as batch,
         ):
             for device in devices:
@@ -138,14 +138,9 @@ class DeviceRegistry:
             raise UnknownDeviceError(device_id)
 
 
-def reaching_dynamodb() -> AbstractContextManager[None]:
-    """Turn what boto3 raises inside into ``RegistryUnavailableError``."""
-    return asking(RegistryUnavailableError)
-
-
 def is_updated(table: Table, device_id: str, **update: Any) -> bool:
     """Update a device's item by arguments of ``update_item``; says whether their condition held."""
-    with reaching_dynamodb():
+    with asking(RegistryUnavailableError):
         try:
             table.update_item(Key={"device_id": device_id}, **update)
         except table.meta.client.exceptions.ConditionalCheckFailedException:

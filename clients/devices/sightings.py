@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from clients.aws import Table
-from clients.devices.registry import is_updated, reaching_dynamodb
+from clients.aws import Table, asking
+from clients.devices.registry import RegistryUnavailableError, is_updated
 from fleetlane.events.times import DAY_MS
 
 
@@ -49,7 +49,7 @@ class DeviceSightings:
 
     def find(self, device_id: str) -> Sighting | None:
         """When a device was last seen; ``None`` where it never was."""
-        with reaching_dynamodb():
+        with asking(RegistryUnavailableError):
             answer = self._table.get_item(Key={"device_id": device_id}, ConsistentRead=True)
         item: dict[str, Any] = dict(answer.get("Item", {}))
         if "last_seen_ms" not in item:

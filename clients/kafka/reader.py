@@ -16,7 +16,7 @@ from confluent_kafka import (
 )
 
 from clients.kafka.security import security_configuration
-from fleetlane.events.envelope import Header, Record
+from fleetlane.events.envelope import Record
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import KafkaSecurity
 
@@ -206,6 +206,8 @@ def _answered[T](question: Callable[[float], T]) -> T:
 
 
 def _record(message: Message, topic: str, partition: int, offset: int) -> Record:
+    headers = message.headers() or []
+    assert isinstance(headers, list), "only what is to be produced may have a dict"
     return Record(
         topic=topic,
         partition=partition,
@@ -213,11 +215,5 @@ def _record(message: Message, topic: str, partition: int, offset: int) -> Record
         timestamp_ms=message.timestamp()[1],
         key=message.key(),
         value=message.value(),
-        headers=_headers(message),
+        headers=tuple((name, value) for name, value in headers if not isinstance(value, str)),
     )
-
-
-def _headers(message: Message) -> tuple[Header, ...]:
-    headers = message.headers() or []
-    assert isinstance(headers, list), "only what is to be produced may have a dict"
-    return tuple((name, value) for name, value in headers if not isinstance(value, str))

@@ -9,8 +9,6 @@ from fleetlane.events.job_arguments import KafkaSecurity
 
 _IAM: Final = {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER"}
 
-type MakeToken = Callable[[str], tuple[str, float]]
-
 
 def security_configuration(security: KafkaSecurity) -> dict[str, Any]:
     """Give the part of librdkafka's configuration that concerns security.
@@ -31,7 +29,7 @@ class RememberedToken:
     In a frozen process nobody asks: then it wakes up with a token that is over.
     """
 
-    def __init__(self, make: MakeToken) -> None:
+    def __init__(self, make: Callable[[str], tuple[str, float]]) -> None:
         self._make = make
         self._ends_s = math.inf
 

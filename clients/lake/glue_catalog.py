@@ -6,9 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from clients.aws import asking
-from clients.lake.view_sql import Engine, athena_type, select
+from clients.lake.view_sql import ATHENA_TYPES, Engine, select
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lake.tables import NAMESPACE
 from fleetlane.events.lake.views import Kind, LakeView
 
 if TYPE_CHECKING:
@@ -27,32 +26,26 @@ class ViewNotPutError(FleetlaneError):
     sentence = "view {view} cannot be put into the catalog: {problem}"
 
 
-class GlueViews:
-    """The views in a database of a catalog. ``glue`` is a client whose maker bounded its waits."""
+def put_view(glue: "GlueClient", database: str, view: LakeView) -> bool:
+    """Let a database's view be as given; says whether it was not. What is no view is left alone.
 
-    def __init__(self, glue: "GlueClient", database: str = NAMESPACE) -> None:
-        self._glue, self._database = glue, database
-
-    def put(self, view: LakeView) -> bool:
-        """Let a view be as given; says whether it was not. What is no view is left alone.
-
-        Raises ``ViewNotPutError``.
-        """
-        wanted, database = _table(view, self._database), self._database
-        with asking(partial(ViewNotPutError, view.name)):
-            try:
-                found = self._glue.get_table(DatabaseName=database, Name=view.name)["Table"]
-            except self._glue.exceptions.EntityNotFoundException:
-                self._glue.create_table(DatabaseName=database, TableInput=wanted)
-                return True
-            if found.get("TableType") != _VIEW:
-                raise ViewNotPutError(
-                    view.name, f"what has that name is no view but {found.get('TableType')}"
-                )
-            if found.get("ViewOriginalText") == wanted.get("ViewOriginalText"):
-                return False
-            self._glue.update_table(DatabaseName=database, TableInput=wanted, SkipArchive=True)
+    ``glue`` is a client whose maker bounded its waits. Raises ``ViewNotPutError``.
+    """
+    wanted = _table(view, database)
+    with asking(partial(ViewNotPutError, view.name)):
+        try:
+            found = glue.get_table(DatabaseName=database, Name=view.name)["Table"]
+        except glue.exceptions.EntityNotFoundException:
+            glue.create_table(DatabaseName=database, TableInput=wanted)
             return True
+        if found.get("TableType") != _VIEW:
+            raise ViewNotPutError(
+                view.name, f"what has that name is no view but {found.get('TableType')}"
+            )
+        if found.get("ViewOriginalText") == wanted.get("ViewOriginalText"):
+            return False
+        glue.update_table(DatabaseName=database, TableInput=wanted, SkipArchive=True)
+        return True
 
 
 def _table(view: LakeView, database: str) -> "TableInputTypeDef":
@@ -61,11 +54,11 @@ def _table(view: LakeView, database: str) -> "TableInputTypeDef":
         "originalSql": select(view, Engine.ATHENA, database),
         "catalog": "awsdatacatalog",
         "schema": database,
-        "columns": [{"name": one.name, "type": athena_type(one.kind)} for one in view.columns],
+        "columns": [{"name": one.name, "type": ATHENA_TYPES[one.kind]} for one in view.columns],
     }
     encoded = base64.b64encode(json.dumps(definition).encode()).decode()
     columns: list[ColumnTypeDef] = [
-        {"Name": one.name, "Type": _HIVE_TYPES.get(one.kind, athena_type(one.kind))}
+        {"Name": one.name, "Type": _HIVE_TYPES.get(one.kind, ATHENA_TYPES[one.kind])}
         for one in view.columns
     ]
     return {

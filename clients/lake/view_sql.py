@@ -101,15 +101,13 @@ _DIALECTS: Final = {
 }
 
 
-def athena_type(kind: Kind) -> str:
-    return _ATHENA_TYPES.get(kind, "varchar")
-
-
-_ATHENA_TYPES: Final = {
+ATHENA_TYPES: Final = {
     Kind.BOOLEAN: "boolean",
     Kind.DATE: "date",
     Kind.INTEGER: "bigint",
+    Kind.JSON: "varchar",
     Kind.NUMBER: "double",
+    Kind.TEXT: "varchar",
     Kind.TIME: "timestamp(3)",
 }
 

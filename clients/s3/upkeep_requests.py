@@ -50,6 +50,7 @@ class UpkeepRequest(msgspec.Struct, frozen=True, kw_only=True):
 class RequestsUnavailableError(FleetlaneError):
     """S3 does not answer, or not with what we wrote. Trying again later may succeed."""
 
+    key: str
     problem: str
     sentence = "requests for the lake's upkeep cannot be reached: {problem}"
 
@@ -58,9 +59,7 @@ class UpkeepRequests:
     """One request at a time for each writer; a newer one takes the place of one that waits."""
 
     def __init__(self, s3: S3Client, bucket: str, tables: LakeTables) -> None:
-        self._objects = BucketObjects(
-            s3, bucket, lambda _, problem: RequestsUnavailableError(problem)
-        )
+        self._objects = BucketObjects(s3, bucket, RequestsUnavailableError)
         self._request_key = f"{UPKEEP_REQUESTS}{tables}.json"
         self._answer_key = f"{UPKEEP_ANSWERS}{tables}.json"
         self._scheduled_key = f"{UPKEEP_SCHEDULED}{tables}.json"
@@ -98,9 +97,7 @@ class ErasedDevices:
     """
 
     def __init__(self, s3: S3Client, bucket: str, tables: LakeTables) -> None:
-        self._objects = BucketObjects(
-            s3, bucket, lambda _, problem: RequestsUnavailableError(problem)
-        )
+        self._objects = BucketObjects(s3, bucket, RequestsUnavailableError)
         self._key = f"{ERASED}{tables}.json"
 
     def erased_until_ms(self) -> Mapping[str, int]:

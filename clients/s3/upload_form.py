@@ -46,10 +46,6 @@ def issued_from(metadata: str) -> IssuedUpload:
         raise NotIssuedError(str(problem)) from None
 
 
-_CHECKSUM: Final = "x-amz-checksum-sha256"
-_ALGORITHM: Final = "x-amz-checksum-algorithm"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UploadForm:
     """Where to POST, as ``multipart/form-data``: all ``fields``, then the body as ``file``."""
@@ -68,8 +64,8 @@ def signed_form(
     keeps nothing of a body with another one.
     """
     fields = {
-        _ALGORITHM: "SHA256",
-        _CHECKSUM: issued.sha256_base64,
+        "x-amz-checksum-algorithm": "SHA256",
+        "x-amz-checksum-sha256": issued.sha256_base64,
         f"x-amz-meta-{UPLOAD_FIELD}": issued.to_metadata(),
     }
     form = s3.generate_presigned_post(

@@ -1,12 +1,13 @@
 """The views of streams with a schema, put into the Glue Data Catalog beside the lake's tables."""
 
 import logging
+from typing import Any
 
 from clients.aws import AwsSettings, aws_client, s3_client
 from clients.flows.store import CurrentFlows, FlowStore
-from clients.lake.glue_catalog import GlueViews, ViewNotPutError
+from clients.lake.glue_catalog import ViewNotPutError, put_view
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.lake.views import LakeView, views_of
+from fleetlane.events.lake.views import LakeView, view_of
 
 _log = logging.getLogger(__name__)
 
@@ -14,8 +15,8 @@ _log = logging.getLogger(__name__)
 class StreamViews:
     """Puts what is new. A view whose flow is withdrawn stays: its events are still there."""
 
-    def __init__(self, flows: CurrentFlows, views: GlueViews) -> None:
-        self._flows, self._views = flows, views
+    def __init__(self, flows: CurrentFlows, glue: Any, database: str) -> None:
+        self._flows, self._glue, self._database = flows, glue, database
         self._version: str | None = None
         self._due: list[LakeView] = []
 
@@ -26,12 +27,13 @@ class StreamViews:
         """
         published = self._flows.current()
         if published.version != self._version:
-            self._version, self._due = published.version, list(views_of(published.flows))
+            self._due = [view for view in map(view_of, published.flows) if view is not None]
+            self._version = published.version
         self._due = [view for view in self._due if not self._is_put(view)]
 
     def _is_put(self, view: LakeView) -> bool:
         try:
-            if self._views.put(view):
+            if put_view(self._glue, self._database, view):
                 _log.warning("view %s is put", view.name)
         except ViewNotPutError as problem:
             _log.warning("%s; it is tried again", problem)
@@ -48,4 +50,4 @@ def stream_views(arguments: LakeArguments) -> StreamViews | None:
     ):
         return None
     flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
-    return StreamViews(flows, GlueViews(aws_client("glue"), arguments.lake_database))
+    return StreamViews(flows, aws_client("glue"), arguments.lake_database)

@@ -17,8 +17,6 @@ TOKEN_CHARS_MAX: Final = 4_096
 KID_CHARS_MAX: Final = 128
 ALGORITHMS: Final = ("ES256", "EdDSA")
 
-_HEADER_NAMES: Final = frozenset({"alg", "kid", "typ"})
-
 
 class TokenRefusedError(FleetlaneError):
     """A token proves nothing. ``why`` is for our logs alone; the caller learns nothing of it."""
@@ -45,7 +43,7 @@ def _claimed_by(token: str) -> tuple[str, str]:
     header = _object(parts[0])
     if header.get("alg") not in ALGORITHMS:
         raise TokenRefusedError("wrong_algorithm")
-    if not header.keys() <= _HEADER_NAMES:
+    if not header.keys() <= {"alg", "kid", "typ"}:
         raise TokenRefusedError("unknown_header")
     kid, device_id = header.get("kid"), _object(parts[1]).get("sub")
     if not isinstance(kid, str) or len(kid) > KID_CHARS_MAX:
@@ -90,9 +88,6 @@ _REASONS: Final = (
 )
 _KEY_MEMBERS: Final = ("kty", "crv", "x", "y")
 """All that makes a public key; its curve alone says for which algorithm it is."""
-
-# A key that is no point on its curve is a plain ValueError.
-_MALFORMED: Final = (jwt.PyJWTError, ValueError)
 
 
 class Devices(Protocol):
@@ -144,6 +139,6 @@ def _verified(token: str, key: Jwk, device_id: str, audiences: Sequence[str]) ->
             leeway=LEEWAY_S,
             options={"require": ["sub", "aud", "iat", "exp"]},
         )
-    except _MALFORMED as problem:
+    except (jwt.PyJWTError, ValueError) as problem:  # ValueError: the key is no point on its curve
         why = next((why for error, why in _REASONS if isinstance(problem, error)), "malformed")
         raise TokenRefusedError(why, device_id) from None

@@ -11,7 +11,7 @@ from clients.aws import aws_client
 from clients.devices.canary import Canary
 from clients.devices.canary_key import CanaryKeyParameter
 from clients.environment import read_settings
-from fleetlane.events.canary import slot_at
+from fleetlane.events.canary import messages_of, slot_at
 from fleetlane.events.times import millis_from_rfc3339, now_ms
 
 logger = Logger(service="canary")
@@ -34,7 +34,7 @@ def handle(event: Mapping[str, Any], context: object) -> dict[str, str]:
         CanaryNotAcceptedError: Some were refused, or got no answer.
     """
     at_ms = millis_from_rfc3339(event.get("time", "")) or now_ms()
-    sent = _canary().send_slot(slot_at(at_ms), now_ms=now_ms())
+    sent = _canary().send_all(messages_of(slot_at(at_ms)), now_ms=now_ms())
     for message, problem in sent.problems.items():
         logger.error("not accepted", extra={"route": message.route, "problem": str(problem)})
     if sent.problems:
@@ -45,6 +45,5 @@ def handle(event: Mapping[str, Any], context: object) -> dict[str, str]:
 @cache
 def _canary() -> Canary:
     ours = read_settings(Settings)
-    ssm = aws_client("ssm")
-    key = CanaryKeyParameter(ssm, ours.key_parameter).read()
+    key = CanaryKeyParameter(aws_client("ssm"), ours.key_parameter).read()
     return Canary(api_url=ours.api_url.rstrip("/"), key=key, audience=ours.audience)

@@ -18,7 +18,6 @@ from fleetlane.events.overrides import HARD_BYTES_PER_MINUTE, SOFT_BYTES_PER_MIN
 from lambdas.http.embedded_metrics import MetricLine
 from lambdas.http.rate_limiter import RateDecision, RateLimiter
 
-_OVERRIDES_MAX_AGE_S: Final = 15
 _OVERRIDES_WAIT_S: Final = 0.25
 """The longest that a request waits for the overrides to be read again."""
 
@@ -39,7 +38,7 @@ class DeviceSettings:
     overrides_bucket: str
     registry_table: str
     flows_max_age_s: int = FLOWS_MAX_AGE_S
-    overrides_max_age_s: int = _OVERRIDES_MAX_AGE_S
+    overrides_max_age_s: int = 15
     soft_rate_limit_per_minute: int | None = None
     hard_rate_limit_per_minute: int | None = None
     soft_rate_limit_bytes_per_minute: int = SOFT_BYTES_PER_MINUTE

@@ -65,11 +65,6 @@ def shown(value: str) -> str:
     return f"{value[:_VALUE_SHOWN_CHARS]!r}{'…' if cut else ''}"
 
 
-_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
-_NOT_TEXT: Final = (
-    "the body holds what is no text in UTF-8, or U+FFFD; allowed with this Content-Type: UTF-8 "
-    "without U+FFFD; send such bytes as application/octet-stream"
-)
 _STATUSES: Final = frozenset(DeviceStatus)
 _DECLARED: Final = (  # as a field of ours, as a header, as an attribute of a batch's entry
     ("content_type", "content-type", "datacontenttype", CONTENT_TYPE),
@@ -151,8 +146,11 @@ def body_of(event: Mapping[str, Any]) -> bytes:
     """
     body: str = event.get("body") or ""
     if not event.get("isBase64Encoded"):
-        if _REPLACED in body:
-            raise BadRequestError(_NOT_TEXT)
+        if "\N{REPLACEMENT CHARACTER}" in body:
+            raise BadRequestError(
+                "the body holds what is no text in UTF-8, or U+FFFD; allowed with this "
+                "Content-Type: UTF-8 without U+FFFD; send such bytes as application/octet-stream"
+            )
         return body.encode()
     try:
         return pybase64.b64decode(body, validate=True)

@@ -28,9 +28,6 @@ _SOURCE: Final = Rule(
     pattern=re.compile(SOURCE_PREFIX + DEVICE_ID_PATTERN), allowed=SOURCE_PREFIX + DEVICE_ID_PATTERN
 )
 
-type RawEntry = msgspec.Raw
-"""An entry's bytes as they are in the document."""
-
 type _Members = Mapping[str, msgspec.Raw]
 
 
@@ -60,7 +57,7 @@ class Entry(Declared, frozen=True, kw_only=True):
     idempotency_key: str
 
 
-def entries_in(document: bytes) -> list[RawEntry]:
+def entries_in(document: bytes) -> list[msgspec.Raw]:
     """Find the entries of a batch; none of them is read yet.
 
     Raises:
@@ -73,7 +70,7 @@ def entries_in(document: bytes) -> list[RawEntry]:
     return entries
 
 
-def entry_from(raw: RawEntry) -> Entry:
+def entry_from(raw: msgspec.Raw) -> Entry:
     """Read an entry: a CloudEvent of version 1.0 in JSON; raises ``BadRequestError``.
 
     Its ``id`` is its idempotency key, its ``source`` the device, its ``type`` the stream.

@@ -18,11 +18,6 @@ from lambdas.ingest.service import InboundMessage, Receipt
 _LANE_ASKED: Final[Mapping[str, Lane]] = {"/v1/streams": Lane.STANDARD, "/v1/fast": Lane.FAST}
 
 _CLOUDEVENTS_BATCH: Final = "application/cloudevents-batch+json"
-_OF_ONE_MESSAGE: Final = {
-    header: attribute
-    for header, attribute in device_request.ATTRIBUTE_OF.items()
-    if header != "content-type"
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +114,8 @@ def document_of(event: Mapping[str, Any]) -> bytes:
     content_type = headers.get("content-type", "")
     if content_type.partition(";")[0].strip().lower() != _CLOUDEVENTS_BATCH:
         raise device_request.refusal("header Content-Type", content_type, _CLOUDEVENTS_BATCH)
-    for name, attribute in _OF_ONE_MESSAGE.items():
-        if name in headers:
+    for name, attribute in device_request.ATTRIBUTE_OF.items():
+        if name in headers and name != "content-type":
             problem = f"header {name} is of single messages; an entry has `{attribute}`"
             raise device_request.BadRequestError(problem)
     return device_request.body_of(event)

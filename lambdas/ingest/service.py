@@ -157,16 +157,12 @@ class Ingest:
             for one, (_, flow) in zip(prepared, inbound, strict=True)
         ]
 
-    def check_size(self, size_bytes: int) -> None:
-        """Raise ``BodyTooLargeError`` for what is over ``body_bytes_max``."""
-        if size_bytes > self.body_bytes_max:
-            raise BodyTooLargeError(size_bytes, self.body_bytes_max)
-
     def _prepared(
         self, inbound: InboundMessage, flow: Flow | None
     ) -> tuple[Message, ProducerRecord]:
         """The message and its record; a large body is in S3 by then."""
-        self.check_size(len(inbound.body))
+        if len(inbound.body) > self.body_bytes_max:
+            raise BodyTooLargeError(len(inbound.body), self.body_bytes_max)
         message = _message_of(inbound, flow)
         if message.body_bytes > INLINE_BYTES_MAX:
             reference = self._stored(payload_key(message.raw_id), inbound)

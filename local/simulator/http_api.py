@@ -8,14 +8,11 @@ import asyncio
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Final
 
 from urllib3 import PoolManager
 from urllib3.exceptions import HTTPError
 
 from clients.device_api import NoAnswerError
-
-_TIMEOUT_S: Final = 35.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,7 +30,7 @@ class HttpApi:
     ``url`` is where ``/v1/…`` is, which may be below a path.
     """
 
-    def __init__(self, url: str, *, connections: int = 64, timeout_s: float = _TIMEOUT_S) -> None:
+    def __init__(self, url: str, *, connections: int = 64, timeout_s: float = 35.0) -> None:
         self._url = url
         self._pool = PoolManager(maxsize=connections, retries=False, timeout=timeout_s)
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="device")

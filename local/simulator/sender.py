@@ -21,10 +21,7 @@ _RETRY_AFTER_S_MAX: Final = 2.0
 """A simulation does not wait as long as a fleet does, whatever the answer asks for."""
 _RETRY_AFTER_S: Final = 0.5
 _WORTH_ANOTHER_TRY: Final = frozenset({429, 503, None})
-_CREATED: Final = 201
 _CONTENT_TYPE: Final = "application/cloudevents-batch+json"
-_PATH: Final = "/v1/batch"
-_ANSWERED: Final = frozenset({HTTPStatus.ACCEPTED, HTTPStatus.MULTI_STATUS})
 
 type PostForm = Callable[[str, Mapping[str, str], bytes], httpx.Response]
 """Posts a form to S3 and gives its answer; raises ``NoAnswerError``."""
@@ -84,7 +81,7 @@ class Sender:
         while True:
             document = orjson.dumps([_entry(*batch.relayed[at]) for at in left])
             try:
-                response = await self._api.post(_PATH, document, headers)
+                response = await self._api.post("/v1/batch", document, headers)
             except NoAnswerError:
                 response = None
             for at, answer in zip(left, _answers(response, len(left)), strict=True):
@@ -122,7 +119,7 @@ class Sender:
         path = f"/v1/uploads/{message.stream}"
         json_headers = {**headers, "Content-Type": "application/json"}
         answer = await self._api.post(path, orjson.dumps(declared), json_headers)
-        if answer.status != _CREATED:
+        if answer.status != HTTPStatus.CREATED:
             return answer
         form = orjson.loads(answer.content)
         stored = await asyncio.to_thread(self._post_form, form["url"], form["fields"], message.body)
@@ -158,7 +155,7 @@ def _pause_s(response: HttpAnswer | None) -> float:
 
 
 def _answers(response: HttpAnswer | None, entries: int) -> Iterator[Answer]:
-    if response is None or response.status not in _ANSWERED:
+    if response is None or response.status not in (ACCEPTED, HTTPStatus.MULTI_STATUS):
         status = None if response is None else response.status
         yield from (Answer(status=status) for _ in range(entries))
         return

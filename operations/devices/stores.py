@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
+from clients.aws import asking
 from clients.devices.overrides import OverridesStore
 from clients.devices.registry import (
     KEYS_MAX,
@@ -12,10 +13,10 @@ from clients.devices.registry import (
     DeviceStatus,
     Jwk,
     RegisteredDevice,
+    RegistryUnavailableError,
     UnknownDeviceError,
     device_from_item,
     is_updated,
-    reaching_dynamodb,
 )
 from clients.devices.sightings import DeviceSightings
 from fleetlane.events.errors import FleetlaneError
@@ -70,7 +71,7 @@ class DeviceAdministration(DeviceRegistry):
 
     def _scanned(self, **request: Any) -> Iterator[Any]:
         pages = self._table.meta.client.get_paginator("scan")
-        with reaching_dynamodb():
+        with asking(RegistryUnavailableError):
             for page in pages.paginate(TableName=self._table.name, **request):
                 yield from page["Items"]
 
@@ -83,7 +84,7 @@ class DeviceAdministration(DeviceRegistry):
 
     def remove(self, device_id: str) -> None:
         """Remove a device; a missing one is no error."""
-        with reaching_dynamodb():
+        with asking(RegistryUnavailableError):
             self._table.delete_item(Key={"device_id": device_id})
 
     def add_key(self, device_id: str, key: Jwk) -> RegisteredDevice:

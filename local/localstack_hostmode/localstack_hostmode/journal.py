@@ -59,8 +59,7 @@ class Journal:
                     break
                 checksum, _, text = line.rstrip(b"\n").partition(b" ")
                 if _checksum(text) != checksum:
-                    message = f"{self._path} is damaged at byte {self._end}"
-                    raise JournalCorruptError(message)
+                    raise JournalCorruptError(f"{self._path} is damaged at byte {self._end}")
                 fields = json.loads(text)
                 yield Record(**fields | {"body": base64.b64decode(fields["body"])})
                 self._end += len(line)

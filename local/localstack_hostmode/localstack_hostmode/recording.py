@@ -118,8 +118,7 @@ def _serve_again(record: Record, gateway: LocalstackAwsGateway) -> None:
         gateway.process(request, response)
     if response.status_code >= 300:  # noqa: PLR2004 - HTTP's own
         answer = f"{response.status_code} {response.get_data(as_text=True)[:500]}"
-        message = f"{record.method} {record.path} was refused at its replay: {answer}"
-        raise ReplayError(message)
+        raise ReplayError(f"{record.method} {record.path} was refused at its replay: {answer}")
 
 
 def _is_kept(context: RequestContext) -> bool:

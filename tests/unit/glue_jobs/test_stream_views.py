@@ -12,7 +12,6 @@ import boto3
 import pytest
 
 from clients.flows.store import FlowsNotPublishedError, FlowStore
-from clients.lake.glue_catalog import GlueViews
 from clients.lake.view_sql import Engine, select
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
@@ -49,7 +48,7 @@ def place() -> Iterator[Place]:
     with buckets(BUCKET) as s3:
         flows, glue = FlowStore(s3, BUCKET), boto3.client("glue", region_name=SETTINGS.region)
         glue.create_database(DatabaseInput={"Name": NAMESPACE})
-        yield Place(flows=flows, glue=glue, views=StreamViews(flows, GlueViews(glue)))
+        yield Place(flows=flows, glue=glue, views=StreamViews(flows, glue, NAMESPACE))
 
 
 def flow(stream: str, **properties: str) -> Flow:
@@ -121,7 +120,7 @@ def test_a_view_that_is_as_it_should_be_is_not_written_again(place: Place) -> No
     place.views.put_new()
     before = place.tables()
 
-    StreamViews(place.flows, GlueViews(place.glue)).put_new()
+    StreamViews(place.flows, place.glue, NAMESPACE).put_new()
 
     assert place.tables() == before
 

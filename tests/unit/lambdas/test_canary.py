@@ -50,7 +50,7 @@ class Door:
 
 
 def sent_by(door: Door) -> list[CanaryMessage]:
-    sent = door.canary().send_slot(SLOT_MS, now_ms=SLOT_MS)
+    sent = door.canary().send_all(messages_of(SLOT_MS), now_ms=SLOT_MS)
     return list(sent.checked())
 
 
@@ -86,7 +86,7 @@ def test_its_token_proves_that_it_is_the_canary() -> None:
     door, devices = Door(), FakeDevices()
     devices.register(canary_device(KEY, now_ms=0))
 
-    door.canary().send_slot(SLOT_MS, now_ms=now_ms())
+    door.canary().send_all(messages_of(SLOT_MS), now_ms=now_ms())
 
     token = door.sent[0][2]["Authorization"].removeprefix("Bearer ")
     assert proven_by(token, devices=devices, audiences=[AUDIENCE]).device.device_id == DEVICE_ID
@@ -113,7 +113,7 @@ def test_what_is_refused_for_good_is_not_sent_again_and_the_others_are_accepted(
     refusal = MessageRefusedError(403, "forbidden", "revoked")
     door = Door(fault=lambda message, _: refusal if message.route is Route.SLOW else None)
 
-    sent = door.canary().send_slot(SLOT_MS, now_ms=SLOT_MS)
+    sent = door.canary().send_all(messages_of(SLOT_MS), now_ms=SLOT_MS)
 
     (slow,) = sent.problems
     assert (slow.route, door.tries(slow)) == (Route.SLOW, 1)
@@ -130,7 +130,7 @@ def test_a_call_of_which_a_message_is_not_accepted_fails_and_says_which() -> Non
 def test_a_receipt_for_another_id_is_a_problem() -> None:
     door = Door(receipts={Route.FAST: "1" + "0" * 32})
 
-    sent = door.canary().send_slot(SLOT_MS, now_ms=SLOT_MS)
+    sent = door.canary().send_all(messages_of(SLOT_MS), now_ms=SLOT_MS)
 
     assert [problem.reason for problem in sent.problems.values()] == ["other_receipt"]
 

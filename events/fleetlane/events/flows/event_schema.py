@@ -24,9 +24,6 @@ _NAME_CHARS_MAX: Final = 200
 _NOT_IN_NAMES: Final = '" \\ *'
 """Characters with a meaning of their own in the paths by which engines find a property."""
 
-_ELSEWHERE: Final = ("$ref", "$dynamicRef")
-
-
 FILE_BYTES_MAX: Final = 32 * 1024
 """All that reads the flows reads their schemas along."""
 
@@ -160,7 +157,7 @@ def _problems_of_one(schema: EventSchema) -> Iterator[str]:
         yield f"`format` is {schema['format']!r:.80}; allowed: a name, like date-time"
     if not isinstance(required, list) or not all(isinstance(one, str) for one in required):
         yield f"`required` is {required!r:.80}; allowed: a list of names"
-    for name in _ELSEWHERE:
+    for name in ("$ref", "$dynamicRef"):
         if name in schema:
             yield f"`{name}` is {schema[name]!r:.80}; allowed: what it refers to, written here"
 

@@ -20,8 +20,6 @@ type Seconds = Annotated[int, Meta(ge=1, le=4_000_000_000)]
 
 EVENT_BYTES_MAX: Final = 900_000
 EVENTS_MAX: Final = 100_000
-DAYS_OF_A_MESSAGE: Final = 8
-DAYS_MAX: Final = 100
 
 
 class _Table(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -81,7 +79,7 @@ class FlowLimits(_Table, frozen=True, kw_only=True):
     parse_ms_max: Annotated[int, Meta(ge=1, le=60_000)] | None = None
     events_max: Annotated[int, Meta(ge=1, le=EVENTS_MAX)] = EVENTS_MAX
     event_bytes_max: Annotated[int, Meta(ge=1, le=EVENT_BYTES_MAX)] = EVENT_BYTES_MAX
-    days_max: Annotated[int, Meta(ge=1, le=DAYS_MAX)] = DAYS_OF_A_MESSAGE
+    days_max: Annotated[int, Meta(ge=1, le=100)] = 8
 
 
 class Redirect(_Table, frozen=True, kw_only=True):

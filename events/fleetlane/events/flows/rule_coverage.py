@@ -42,14 +42,11 @@ def gaps(flow: Flow) -> Iterator[str]:
         if not rules:
             yield f"a device of any type but {', '.join(kinds)} fits no [[parsers]]: it is parked"
         elif all(rule.firmware is not None for rule in rules):
-            yield from _firmware_gaps(kind, [rule.firmware or "" for rule in rules])
-
-
-def _firmware_gaps(kind: str | None, ranges: Iterable[str]) -> Iterator[str]:
-    firmware = missing_firmware(ranges)
-    if firmware is not None:
-        yield f"{_described(kind)} with firmware {firmware} fits no [[parsers]]: it is parked"
-    yield f"{_described(kind)} that declares no firmware fits no [[parsers]]: it is parked"
+            device = _described(kind)
+            firmware = missing_firmware(rule.firmware or "" for rule in rules)
+            if firmware is not None:
+                yield f"{device} with firmware {firmware} fits no [[parsers]]: it is parked"
+            yield f"{device} that declares no firmware fits no [[parsers]]: it is parked"
 
 
 def _is_for_the_rest(one: ParserRule, later: ParserRule) -> bool:

@@ -87,11 +87,6 @@ def view_of(flow: Flow) -> LakeView | None:
     return LakeView(stream=flow.stream, own=OWN_COLUMNS, data=data_columns(flow.schema))
 
 
-def views_of(flows: Iterable[Flow]) -> Iterator[LakeView]:
-    views = (view_of(flow) for flow in flows)
-    return (view for view in views if view is not None)
-
-
 def data_columns(schema: EventSchema) -> tuple[DataColumn, ...]:
     """A column for each property that has none inside it, in the order of their paths.
 

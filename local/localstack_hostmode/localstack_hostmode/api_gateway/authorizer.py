@@ -52,8 +52,7 @@ class Authorization:
             ttl_s = int(authorizer.get("authorizerResultTtlInSeconds", _TTL_S))
             self._cache.put(key, result, ttl_s=ttl_s)
         if not result.allows(_method_arn(context)):
-            message = "User is not authorized to access this resource"
-            raise errors.AccessDeniedError(message)
+            raise errors.AccessDeniedError("User is not authorized to access this resource")
         context.context_variables["authorizer"] = result.context
 
 
@@ -67,8 +66,7 @@ def _identity(authorizer: Mapping[str, Any], context: RestApiInvocationContext) 
             raise errors.AuthorizerConfigurationError
         value = headers.get(source.strip().removeprefix(_HEADER))
         if not value:
-            message = "Unauthorized"
-            raise errors.UnauthorizedError(message)
+            raise errors.UnauthorizedError("Unauthorized")
         found.append(value)
     return found
 
@@ -83,8 +81,7 @@ def _result(authorizer: Mapping[str, Any], context: RestApiInvocationContext) ->
         )
         returned: dict[str, Any] = json.loads(content) or {}
         if returned.get("errorMessage") == "Unauthorized":
-            message = "Unauthorized"
-            raise errors.UnauthorizedError(message)
+            raise errors.UnauthorizedError("Unauthorized")
         return AuthorizerResult.of(returned)
     except (BotoCoreError, ClientError, KeyError, TypeError, ValueError) as problem:
         _LOG.warning("authorizer %s failed: %r", authorizer["id"], problem)
