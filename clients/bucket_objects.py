@@ -118,7 +118,7 @@ class BucketObjects:
         answer: PutObjectOutputTypeDef | None
         try:
             answer = self._put(key, body, options)
-        except (BotoCoreError, ClientError) as problem:
+        except _FAILURES as problem:
             if time.monotonic() - began_s > PROMPT_S:
                 raise self._unavailable(key, str(problem)) from problem
             answer = self.ask(key, lambda: self._put(key, body, options))

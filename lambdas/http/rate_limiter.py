@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from copy import deepcopy
 from enum import StrEnum
 from typing import Final, Self
 
@@ -137,9 +138,9 @@ class RateLimiter:
         rate_limits = overrides.rate_limits_of(device_id, of_stage=self._of_stage)
         if rate_limits is None:
             return is_quarantined
-        decision = self._decision(device_id, rate_limits, now_ms, body_bytes)
+        decision, left = self._decision(device_id, rate_limits, now_ms, body_bytes)
         if decision is RateDecision.REFUSED:
-            raise self._refusal(device_id, rate_limits)
+            raise _refusal(device_id, rate_limits, left)
         return is_quarantined or decision is RateDecision.DIVERTED
 
     def check(self, device_id: str, *, now_ms: int) -> None:
@@ -148,20 +149,15 @@ class RateLimiter:
         _is_quarantined(device_id, overrides, now_ms)
         rate_limits = overrides.rate_limits_of(device_id, of_stage=self._of_stage)
         with self._lock:
-            hard = getattr(self._allowances.get(device_id), "hard", None)
-            left_s = _MINUTE_S if hard is None else hard.left_at(now_ms / 1_000)
-        if rate_limits is not None and left_s < _MINUTE_S / rate_limits.hard_per_minute:
-            raise TooManyMessagesError(device_id, rate_limits.hard_per_minute)
-
-    def _refusal(self, device_id: str, rate_limits: RateLimits) -> TooManyMessagesError:
-        allowances = self._allowances.get(device_id)
-        if allowances is None or allowances.hard_bytes.left > 0:
-            return TooManyMessagesError(device_id, rate_limits.hard_per_minute)
-        return TooManyMessagesError(device_id, rate_limits.hard_bytes_per_minute, "bytes")
+            left = deepcopy(self._allowances.get(device_id))
+        if rate_limits is None or left is None:
+            return
+        if left.spend_one(rate_limits, now_ms=now_ms) is RateDecision.REFUSED:
+            raise _refusal(device_id, rate_limits, left)
 
     def _decision(
         self, device_id: str, rate_limits: RateLimits, now_ms: int, body_bytes: int
-    ) -> RateDecision:
+    ) -> tuple[RateDecision, Allowances]:
         with self._lock:
             allowances = self._allowances.pop(device_id, None) or Allowances.full(now_ms)
             decision = allowances.spend_one(rate_limits, now_ms=now_ms, body_bytes=body_bytes)
@@ -176,7 +172,13 @@ class RateLimiter:
                 self._allowances.popitem(last=False)
         if is_to_be_reported:
             self._on_over_rate_limit(device_id, decision)
-        return decision
+        return decision, allowances
+
+
+def _refusal(device_id: str, rate_limits: RateLimits, left: Allowances) -> TooManyMessagesError:
+    if left.hard_bytes.left > 0:
+        return TooManyMessagesError(device_id, rate_limits.hard_per_minute)
+    return TooManyMessagesError(device_id, rate_limits.hard_bytes_per_minute, "bytes")
 
 
 def _is_quarantined(device_id: str, overrides: Overrides, now_ms: int) -> bool:
