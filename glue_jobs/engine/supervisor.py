@@ -37,11 +37,12 @@ class PeriodicTask:
 
     An exception of ``run`` is logged with ``name``, and the next call comes as planned. ``at_end``
     is called when the query that it runs beside ended without an error. Beside a query it also
-    rests for ``rests`` times as long as its last call took: what grows leaves the others their CPU.
+    rests for ``rests`` times as long as its last call took, or as ``run`` says that it worked: what
+    grows leaves the others their CPU.
     """
 
     name: str
-    run: Callable[[], None]
+    run: Callable[[], float | None]
     interval_s: int
     is_first_at_once: bool = True
     at_end: Callable[[], None] | None = None
@@ -71,12 +72,13 @@ class PeriodicTask:
 
     def _call(self) -> float:
         began_s = self.monotonic()
+        worked_s: float | None = None
         try:
-            self.run()
+            worked_s = self.run()
         except Exception as problem:  # noqa: BLE001 - the next call may succeed
             is_known = isinstance(problem, FleetlaneError)
             _log.warning("%s: failed this time: %s", self.name, problem, exc_info=not is_known)
-        return self.monotonic() - began_s
+        return self.monotonic() - began_s if worked_s is None else worked_s
 
 
 class Query(Protocol):

@@ -1,13 +1,13 @@
 """A batch of records into the tables that its query writes."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import date, timedelta
 from types import MappingProxyType
 from typing import Final
 
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
@@ -23,19 +23,17 @@ from fleetlane.events.lake.tables import (
     REPEATS,
     LakeTable,
 )
-from fleetlane.events.times import day_of
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, canonical_topic
 from fleetlane.events.topics import PARKED as PARKED_TOPIC
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.engine.persisted_rows import persisted
-from glue_jobs.engine.session import table_name
 from glue_jobs.lake.archive import ArchivedBodies, write_raw
 from glue_jobs.lake.commits import Batch, TableLog
+from glue_jobs.lake.day_counts import DayCounts
 from glue_jobs.lake.erasure import without_erased
 from glue_jobs.lake.events import merge_events
-from glue_jobs.lake.merging import Check, Target, merge, write_days
+from glue_jobs.lake.merging import Check, Target, merge
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
-from glue_jobs.lake.summaries import closed_hour_ms, daily_rows, hourly_rows
 from glue_jobs.lake.upkeep import LeaseGuard
 
 TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
@@ -45,9 +43,6 @@ TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
         LakeTables.ARCHIVE: (RAW,),
     }
 )
-
-_UNCOUNTED_MAX: Final = timedelta(hours=1)
-"""Far longer than a day waits to be counted."""
 
 _QUERY_ID: Final = "sql.streaming.queryId"
 
@@ -72,8 +67,8 @@ class LakeBatches:
         self._arguments, self._guard, self._deduped = arguments, guard, deduped
         self._bodies = bodies
         self._erased_until_ms = erased_until_ms
-        self._session, self._token, self._uncounted = session, 0, set[date]()
         self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
+        self._token, self._counts = 0, DayCounts(session, self._logs)
 
     def write(self, records: DataFrame, number: int) -> None:
         """Write a batch; for ``foreachBatch``.
@@ -95,27 +90,15 @@ class LakeBatches:
                     target = self._target(RAW, batch, check)
                     write_raw(records, target, self._bodies, self._erased_until_ms())
 
-    def count(self) -> None:
-        """Write anew what is counted of the days that batches touched since the last time.
+    def count(self) -> float:
+        """Count the days that batches touched; gives for how many seconds, once it had its turn.
 
-        It reads whole days, which grow: a batch that waited for it would take longer and longer.
+        Where it fails the next batch does it, and fails likewise: the lake's lag then says so.
         """
         with self._turn() as check:
-            if not self._uncounted:
-                return
-            days = {*self._uncounted}
-            received, _ = self._where(F.col("day") >= max(days))
-            [(latest_ms,)] = received.agg(F.max("received_ms")).collect()
-            closed_ms = closed_hour_ms(latest_ms or 0)
-            days.add(day_of(max(0, closed_ms)))  # the last hour of a day is over on the next
-            in_days = F.col("day").isin([*days])
-            write_days(lambda: daily_rows(*self._where(in_days)), self._logs[DAILY], check)
-            write_days(
-                lambda: hourly_rows(*self._where(in_days), closed_ms=closed_ms),
-                self._logs[HOURLY],
-                check,
-            )
-            self._uncounted.clear()
+            began_s = time.monotonic()
+            self._counts.write(check)
+            return time.monotonic() - began_s
 
     @contextmanager
     def _turn(self) -> Iterator[Check]:
@@ -123,7 +106,7 @@ class LakeBatches:
             if self._token != self._guard.token:
                 self.read_again()
                 if DAILY in self._logs:
-                    self._uncounted = _recent_days(self._session)
+                    self._counts.add_of_others()
                 self._token = self._guard.token
             yield check
 
@@ -155,23 +138,9 @@ class LakeBatches:
             merge(received, self._target(RECEIVED, batch, check))
             merge(parsed, self._target(PARSED, batch, check))
             touched = received.select("day").union(parsed.select("day")).distinct().collect()
-        self._uncounted.update(row.day for row in touched)
-
-    def _where(self, condition: Column) -> Iterator[DataFrame]:
-        """The rows of ``received`` and of ``parsed`` for which a condition holds."""
-        for table in (RECEIVED, PARSED):
-            yield self._session.table(self._logs[table].name).where(condition)
+        self._counts.add(row.day for row in touched)
+        if self._counts.has_failed:
+            self._counts.write(check)
 
     def _target(self, table: LakeTable, batch: Batch, check: Check) -> Target:
         return Target(table=table, log=self._logs[table], batch=batch, check=check)
-
-
-def _recent_days(session: SparkSession) -> set[date]:
-    """The days of the last hours' writing: an application that ended left some uncounted."""
-    days = set[date]()
-    for table in (RECEIVED, PARSED):
-        partitions = session.table(f"{table_name(session, table)}.partitions")
-        found = partitions.select("partition.day", "last_updated_at").dropna().collect()
-        last = max((one.last_updated_at for one in found), default=None)
-        days.update(one.day for one in found if last - one.last_updated_at <= _UNCOUNTED_MAX)
-    return days

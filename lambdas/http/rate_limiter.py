@@ -3,7 +3,6 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from copy import deepcopy
 from enum import StrEnum
 from typing import Final, Self
 
@@ -144,16 +143,18 @@ class RateLimiter:
         return is_quarantined or decision is RateDecision.DIVERTED
 
     def check(self, device_id: str, *, now_ms: int) -> None:
-        """Raise as ``is_diverted`` would for one more message of the device, but count none."""
+        """Raise where a device is revoked, or beyond the messages it may send; count none.
+
+        Its bytes are for what it sends itself: a gateway that is beyond them may bring messages.
+        """
         overrides = self._overrides()
         _is_quarantined(device_id, overrides, now_ms)
         rate_limits = overrides.rate_limits_of(device_id, of_stage=self._of_stage)
         with self._lock:
-            left = deepcopy(self._allowances.get(device_id))
-        if rate_limits is None or left is None:
-            return
-        if left.spend_one(rate_limits, now_ms=now_ms) is RateDecision.REFUSED:
-            raise _refusal(device_id, rate_limits, left)
+            hard = getattr(self._allowances.get(device_id), "hard", None)
+            left_s = _MINUTE_S if hard is None else hard.left_at(now_ms / 1_000)
+        if rate_limits is not None and left_s < _MINUTE_S / rate_limits.hard_per_minute:
+            raise TooManyMessagesError(device_id, rate_limits.hard_per_minute)
 
     def _decision(
         self, device_id: str, rate_limits: RateLimits, now_ms: int, body_bytes: int

@@ -127,18 +127,28 @@ def test_an_outcome_of_an_earlier_day_is_in_its_hour_once_another_hour_is_over(l
     ]
 
 
-def test_the_last_hour_of_a_day_is_over_once_the_next_day_has_begun(lake: Lake) -> None:
-    at_ms = NOON_MS + 20 * DAY_MS + 11 * HOUR_MS
-    last = Sent(number=353, arrival_ms=at_ms, stream="midnight")
-    query, hours = lake.query("midnight", LakeTables.FLEET), LakeHours(lake.session)
+@pytest.mark.parametrize(("first_day", "silence_ms"), [(20, HOUR_MS), (30, 6 * HOUR_MS)])
+def test_the_last_hours_of_a_day_are_over_on_the_next_however_late_that_begins(
+    lake: Lake, first_day: int, silence_ms: int
+) -> None:
+    last_hour_ms = NOON_MS + first_day * DAY_MS + 11 * HOUR_MS
+    stream = f"midnight-{first_day}"
+    last = Sent(number=353 + first_day, arrival_ms=last_hour_ms, stream=stream)
+    query, hours = lake.query(stream, LakeTables.FLEET), LakeHours(lake.session)
 
-    query.write(0, [last.received(), last.parsed()])
-    before = hours.latest_ms()
-    after_ms = at_ms + HOUR_MS + SETTLED_AFTER_MS
-    query.write(1, [replace(last, number=354, arrival_ms=after_ms).received()])
+    def counted() -> list[int]:
+        since = hours.since(last_hour_ms - HOUR_MS)
+        return sorted(hour.hour_ms for hour in since if hour.stream == stream)
 
-    assert before is None or before < at_ms
-    assert hours.latest_ms() == at_ms
+    before_ms = last_hour_ms - HOUR_MS
+    query.write(0, [replace(last, number=last.number + 1, arrival_ms=before_ms).received()])
+    query.write(1, [last.received()])
+    on_that_day = counted()
+    next_ms = last_hour_ms + silence_ms + SETTLED_AFTER_MS
+    query.write(2, [replace(last, number=last.number + 2, arrival_ms=next_ms).received()])
+
+    assert on_that_day == []
+    assert counted() == [before_ms, last_hour_ms]
 
 
 def test_what_was_made_up_counts_by_day_and_in_no_hour(lake: Lake) -> None:

@@ -103,7 +103,10 @@ def all_is_committed(settings: JobSettings) -> bool:
 
 def rows_of(settings: JobSettings, table: LakeTable) -> list[dict[str, Any]]:
     with closing(SqlCatalog(CATALOG, uri=f"sqlite:///{settings.lake.catalog_path}")) as catalog:
-        return catalog.load_table(table.identifier).scan().to_arrow().to_pylist()
+        rows: list[dict[str, Any]] = (
+            catalog.load_table(table.identifier).scan().to_arrow().to_pylist()
+        )
+        return rows
 
 
 def all_is_counted(settings: JobSettings) -> bool:

@@ -136,27 +136,6 @@ def test_beyond_its_bytes_a_device_is_refused_with_that_limit() -> None:
         admitting.is_diverted("d-1", now_ms=NOW_MS, body_bytes=1)
 
 
-@pytest.mark.parametrize(("messages", "body_bytes"), [(3, 1), (1, 10)])
-def test_a_check_refuses_whom_the_next_message_would_be_refused_and_counts_nothing(
-    messages: int, body_bytes: int
-) -> None:
-    few = RateLimits(
-        soft_per_minute=3, hard_per_minute=3, soft_bytes_per_minute=5, hard_bytes_per_minute=10
-    )
-    admitting = rate_limiter(rate_limits=few)
-    for _ in range(messages):
-        for _ in range(5):
-            admitting.check("d-1", now_ms=NOW_MS)
-        admitting.is_diverted("d-1", now_ms=NOW_MS, body_bytes=body_bytes)
-
-    with pytest.raises(TooManyMessagesError) as checked:
-        admitting.check("d-1", now_ms=NOW_MS)
-    with pytest.raises(TooManyMessagesError) as sent:
-        admitting.is_diverted("d-1", now_ms=NOW_MS, body_bytes=body_bytes)
-
-    assert str(checked.value) == str(sent.value)
-
-
 def test_one_device_beyond_its_rate_limit_holds_up_no_other() -> None:
     admitting = rate_limiter()
     for _ in range(3):

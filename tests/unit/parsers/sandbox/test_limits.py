@@ -137,7 +137,7 @@ BY = Assignment(
 def test_messages_are_charged_no_less_than_what_the_worker_saw_of_them() -> None:
     forged = _reply(value_bytes=1 << 20, events=10)
 
-    charged_us, charged_bytes = charges_of(forged, 450_000, [b"1" * 10], BY)
+    charged_us, charged_bytes = charges_of(forged, 450_000, 0, [b"1" * 10], BY)
 
     assert charged_us == 450_000 - 100_000
     assert charged_bytes == (1 << 20) + 10 * EVENT_BYTES - USUAL_BYTES - 10 * USUAL_RATIO
@@ -146,7 +146,14 @@ def test_messages_are_charged_no_less_than_what_the_worker_saw_of_them() -> None
 def test_what_a_child_reports_itself_is_charged_where_it_is_more() -> None:
     honest = _reply(charged_us=900_000, charged_bytes=5_000)
 
-    assert charges_of(honest, 450_000, [b""], BY) == (900_000, 5_000)
+    assert charges_of(honest, 450_000, 0, [b""], BY) == (900_000, 5_000)
+
+
+def test_what_was_seen_before_it_was_reported_is_charged_once() -> None:
+    honest = _reply(charged_us=900_000)
+
+    assert charges_of(honest, 0, 700_000, [b""], BY) == (200_000, 0)
+    assert charges_of(honest, 450_000, 2_000_000, [b""], BY) == (350_000, 0)
 
 
 @pytest.mark.parametrize("size", ["events", "value_bytes"])

@@ -1,6 +1,5 @@
 """What a parser's process does while no run is given to it: nothing."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import Install, children_of, outcomes_of, program, run_of
+from tests.unit.parsers.sandbox.machine import wait_until
 
 BUSY = """
 import threading
@@ -32,27 +32,29 @@ def busy(install: Install) -> Program:
     return program("busy==1.0", install("busy==1.0", "busy:Busy", BUSY))
 
 
-def cpu_ticks_of(pid: int) -> int:
-    user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[11:13]
-    return int(user) + int(system)
+def is_stopped(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].startswith("T")
 
 
-def test_a_child_that_waits_for_a_run_uses_no_cpu(sandboxes: Sandboxes, busy: Program) -> None:
-    outcomes_of(sandboxes, run_of(busy, [b""]))
+def test_a_child_that_waits_for_a_run_stands_still(sandboxes: Sandboxes, busy: Program) -> None:
+    outcomes_of(sandboxes, run_of(busy, [b""], parse_s=2))
     [child] = children_of(sandboxes.zygote_pid)
-    time.sleep(0.05)
 
-    before = cpu_ticks_of(child)
-    time.sleep(0.3)
+    assert wait_until(lambda: is_stopped(child))
 
-    assert cpu_ticks_of(child) == before
+
+def test_a_child_that_was_only_loaded_stands_still(sandboxes: Sandboxes, busy: Program) -> None:
+    sandboxes.loaded(busy)
+    [child] = children_of(sandboxes.zygote_pid)
+
+    assert wait_until(lambda: is_stopped(child))
 
 
 def test_a_child_that_waited_parses_the_next_run(sandboxes: Sandboxes, busy: Program) -> None:
-    outcomes_of(sandboxes, run_of(busy, [b""]))
+    outcomes_of(sandboxes, run_of(busy, [b""], parse_s=2))
     [child] = children_of(sandboxes.zygote_pid)
 
-    outcomes = outcomes_of(sandboxes, run_of(busy, [b"", b""]))
+    outcomes = outcomes_of(sandboxes, run_of(busy, [b"", b""], parse_s=2))
 
     assert outcomes.verdicts == {0: Verdict.OK, 1: Verdict.OK}
     assert children_of(sandboxes.zygote_pid) == [child]

@@ -40,7 +40,8 @@ class Children:
     """The children of one program, and the memory they share with the worker.
 
     One of them, the current one, lives on from run to run until it fails or is stopped. What it
-    took to load the parser again for those behind the first is ``reload_us``, until it is charged.
+    took to load the parser again for those behind the first is ``reload_us``, until it is charged;
+    ``ahead_us`` is what was charged for and not reported yet: a child works ahead of its replies.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Children:
         self._respawns, self._retries = respawns, retries
         self._child: ParserChild | None = None
         self._is_alarmed = self._has_loaded = self._is_at_rest = False
-        self.reload_us = 0
+        self.reload_us = self.ahead_us = 0
         self._problem: ParserNotLoadedError | None = None
         self._load_again_s = 0.0
 
@@ -77,6 +78,7 @@ class Children:
 
         One that is busy with an abandoned run is ended: the next must not get its replies.
         """
+        self.ahead_us = 0
         if is_busy:
             self.end_current()
         elif self._child is not None:

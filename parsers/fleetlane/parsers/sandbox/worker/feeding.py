@@ -95,9 +95,7 @@ class Feeding:
             self._after(_of_invalid_reply(death, problem))
 
     def _refusal(self) -> Attempt | None:
-        if not self._time_budget.may_try(self._run.assignment):
-            return NOT_TRIED
-        return self._refused
+        return self._refused if self._time_budget.may_try(self._run.assignment) else NOT_TRIED
 
     def _ask(self) -> None:
         child = self._children.current()
@@ -158,7 +156,9 @@ class Feeding:
         last = first + reply.messages
         part, records = read_records(reply, columns, self._run.envelopes[first:last], assignment)
         bodies = self._run.bodies[first:last]
-        charged_us, charged_bytes = charges_of(reply, worked_us, bodies, assignment)
+        ahead_us = self._children.ahead_us
+        charged_us, charged_bytes = charges_of(reply, worked_us, ahead_us, bodies, assignment)
+        self._children.ahead_us = max(0, ahead_us + charged_us - reply.charged_us)
         self._time_budget.charge(assignment, charged_us, part.notes.parse_us)
         self._time_budget.output.charge(assignment.flow.stream, charged_bytes)
         return part, records

@@ -184,11 +184,10 @@ class ParserChild:
         return ChildExit(verdict=verdict, detail=detail, mark=mark, worked_us=worked_us)
 
     def _ended(self) -> Ending | None:
-        try:
+        self.send(signal.SIGKILL)  # it may have refused to die with an earlier zygote
+        with suppress(ZygoteGoneError):
             return self._zygote.ended(self.pid)
-        except ZygoteGoneError:
-            self.send(signal.SIGKILL)  # it may have refused to die with its parent
-            return None
+        return None
 
     def send(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):  # it is gone

@@ -119,16 +119,19 @@ def check_growth(reply: Reply, limits: GrowthLimits) -> None:
 
 
 def charges_of(
-    reply: Reply, worked_us: int, bodies: Sequence[bytes], by: Assignment
+    reply: Reply, worked_us: int, ahead_us: int, bodies: Sequence[bytes], by: Assignment
 ) -> tuple[int, int]:
-    """Microseconds and bytes: what the child reports, but no less than what the worker saw."""
+    """Microseconds and bytes: what the child reports, but no less than what the worker saw.
+
+    ``ahead_us`` was charged before, for work that the child had not reported yet.
+    """
     beyond_us = worked_us - int(len(bodies) * by.usual_s * 1e6)
     charged_bytes, usual_bytes = reply.charged_bytes, len(bodies) * USUAL_BYTES
     put_out_bytes = reply.value_bytes + EVENT_BYTES * reply.events
     if put_out_bytes > charged_bytes + usual_bytes:
         usual_bytes += USUAL_RATIO * sum(map(len, bodies))
         charged_bytes = max(charged_bytes, put_out_bytes - usual_bytes)
-    return max(reply.charged_us, beyond_us), charged_bytes
+    return max(0, reply.charged_us - ahead_us, beyond_us), charged_bytes
 
 
 def rise_by_at_most(offsets: memoryview, step_max: int) -> bool:

@@ -68,8 +68,11 @@ class Sandboxes:
 
     def loaded(self, program: Program) -> Loaded:
         """Have a child load the program, if none has."""
+        children = self._of(program)
         try:
-            return Loaded(accepts_buffer=self._of(program).current().accepts_buffer)
+            loaded = Loaded(accepts_buffer=children.current().accepts_buffer)
+            children.rest(is_busy=False)
+            return loaded
         except ParserNotLoadedError as problem:
             return Loaded(str(problem))
 
