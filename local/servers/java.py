@@ -25,8 +25,12 @@ class SparkJvm:
     spark_settings: Mapping[str, str] = field(default_factory=dict)
 
 
+_NO_THREAD_A_READ: Final = "-Djava.util.concurrent.ForkJoinPool.common.parallelism=2"
+"""On two cores Java starts a thread for each asynchronous read of a file, hundreds for a batch of
+the lake: on a busy machine each start waits for a CPU."""
+
 LAPTOP: Final = SparkJvm(
-    java_options=SHORT_LIVED,
+    java_options=(*SHORT_LIVED, _NO_THREAD_A_READ),
     spark_settings={
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",

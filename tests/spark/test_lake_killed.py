@@ -110,7 +110,8 @@ def rows_of(settings: JobSettings, table: LakeTable) -> list[dict[str, Any]]:
 
 
 def all_is_counted(settings: JobSettings) -> bool:
-    return sum(row["parsed"] for row in rows_of(settings, DAILY)) >= MESSAGES
+    parsed: int = sum(row["parsed"] for row in rows_of(settings, DAILY))
+    return parsed >= MESSAGES
 
 
 def test_a_lake_killed_in_mid_commit_has_one_row_an_id(settings: JobSettings) -> None:
