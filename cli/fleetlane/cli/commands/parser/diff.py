@@ -160,7 +160,10 @@ def diff(
     stream: Annotated[
         str | None,
         typer.Option(
-            metavar="STREAM", help="Only records of this stream.", show_default="the flow's"
+            "--stream",
+            metavar="STREAM",
+            help="Only records of this stream.",
+            show_default="the flow's",
         ),
     ] = None,
     limit: Annotated[
