@@ -30,6 +30,7 @@ from fleetlane.parsers.sandbox.worker.parser_child import (
     ParserChild,
     ParserNotLoadedError,
     WaitLimits,
+    Worked,
 )
 from fleetlane.parsers.sandbox.worker.replies import charges_of, read_records
 
@@ -128,10 +129,10 @@ class Feeding:
         request_s = min(piece.count * assignment.kill_s, honest_s)
         return WaitLimits(message_s=assignment.kill_s, request_s=request_s)
 
-    def _answered(self, reply: Reply, columns: memoryview, worked_us: int) -> Iterator[Result]:
+    def _answered(self, reply: Reply, columns: memoryview, worked: Worked) -> Iterator[Result]:
         piece = self._asked[0]
         chunk, first = piece.chunk, piece.first
-        part, records = self._read(reply, columns, worked_us, piece)
+        part, records = self._read(reply, columns, worked, piece)
         piece.first, piece.count = first + part.messages, piece.count - part.messages
         if not piece.count:
             self._asked.popleft()
@@ -147,7 +148,7 @@ class Feeding:
         yield self._result(chunk, rest, records)
 
     def _read(
-        self, reply: Reply, columns: memoryview, worked_us: int, piece: Piece
+        self, reply: Reply, columns: memoryview, worked: Worked, piece: Piece
     ) -> tuple[Part, CanonicalRecords]:
         is_next = (reply.mark, reply.first) == (piece.chunk.mark, piece.first)
         if not is_next or not 0 < reply.messages <= piece.count:
@@ -157,8 +158,9 @@ class Feeding:
         part, records = read_records(reply, columns, self._run.envelopes[first:last], assignment)
         bodies = self._run.bodies[first:last]
         ahead_us = self._children.ahead_us
-        charged_us, charged_bytes = charges_of(reply, worked_us, ahead_us, bodies, assignment)
-        self._children.ahead_us = max(0, ahead_us + charged_us - reply.charged_us)
+        charged_us, charged_bytes = charges_of(reply, max(worked), ahead_us, bodies, assignment)
+        seen_us = min(charged_us, worked.cpu_us)
+        self._children.ahead_us = max(0, ahead_us + seen_us - reply.charged_us)
         self._time_budget.charge(assignment, charged_us, part.notes.parse_us)
         self._time_budget.output.charge(assignment.flow.stream, charged_bytes)
         return part, records

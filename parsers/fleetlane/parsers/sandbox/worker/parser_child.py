@@ -7,7 +7,7 @@ import socket
 import time
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.sandbox import packets
@@ -55,6 +55,13 @@ class WaitLimits:
 
     message_s: float
     request_s: float
+
+
+class Worked(NamedTuple):
+    """How long a child was seen to work on a reply: by a watch, and by its CPU time."""
+
+    watched_us: int
+    cpu_us: int
 
 
 class ParserChild:
@@ -115,7 +122,7 @@ class ParserChild:
             self.end()
             raise ParserNotLoadedError(Verdict.PARSER_FAILED, answer.decode(errors="replace"))
         bind_memory(self.pid, self._memory_bytes_max)
-        self._worked_us()  # loading is charged by itself
+        self._worked()  # loading is charged by itself
 
     def ask(self, request: packets.Request, memory: WorkerMemory | None) -> None:
         """Send a request, and the chunk's own ``memory``, if it has any."""
@@ -124,10 +131,8 @@ class ParserChild:
         with suppress(BrokenPipeError, ConnectionResetError, BlockingIOError):
             socket.send_fds(self._socket, [request.packed()], descriptors)
 
-    def reply(self, limits: WaitLimits) -> tuple[packets.Reply, memoryview, int] | None:
+    def reply(self, limits: WaitLimits) -> tuple[packets.Reply, memoryview, Worked] | None:
         """The next reply, and its columns in memory that is the worker's alone.
-
-        The number is of microseconds that the child was seen to work.
 
         ``None`` once the child is dead and all complete replies are read.
 
@@ -154,15 +159,15 @@ class ParserChild:
         if self._zygote.is_stopped:
             raise InvalidReplyError("a stop signal to its zygote")
         self._kill_if_excessive()
-        return reply, columns, self._worked_us()
+        return reply, columns, self._worked()
 
-    def _worked_us(self) -> int:
-        """What it was seen to work since its last reply: within a first tick, its CPU time."""
+    def _worked(self) -> Worked:
+        """Since its last reply; nothing is watched within a first tick."""
         before_s = self._used_s
         with suppress(OSError):  # it is gone
             self._used_s = time.clock_gettime(self._cpu_clock)
         watched_s = self._stopwatch.worked_s if self._is_watched else 0.0
-        return int(max(watched_s, self._used_s - before_s) * 1e6)
+        return Worked(int(watched_s * 1e6), int((self._used_s - before_s) * 1e6))
 
     def end(self) -> ChildExit:
         """End the child, with all that it started, and give how it ended."""
