@@ -1,6 +1,6 @@
 """What is counted of whole days, written anew between the batches that touch them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -22,44 +22,54 @@ class DayCounts:
 
     def __init__(self, session: SparkSession, logs: Mapping[LakeTable, TableLog]) -> None:
         self._session, self._logs = session, logs
-        self._uncounted, self._unclosed = set[date](), set[date]()
+        self._by_device, self._by_hour = set[date](), set[date]()
+        self._closed_ms = 0
         self.has_failed = False
 
     def add(self, days: Iterable[date]) -> None:
-        self._uncounted.update(days)
+        touched = set(days)
+        self._by_device |= touched
+        self._by_hour |= touched
 
     def add_of_others(self) -> None:
         """Add the days written since they were counted, as an application that ended left them.
 
         And the last one: maybe not all of its hours were over.
         """
-        received, parsed, counted = map(self._written_at, (RECEIVED, PARSED, DAILY))
+        received, parsed, daily, hourly = map(self._written_at, (RECEIVED, PARSED, DAILY, HOURLY))
         for written in (received, parsed):
-            self.add(day for day, at in written.items() if day not in counted or counted[day] < at)
+            for day, at in written.items():
+                if not all(day in counted and counted[day] >= at for counted in (daily, hourly)):
+                    self.add([day])
         self.add(sorted(received)[-1:])
 
     def write(self, check: Check) -> None:
-        """Count what was added. The days whose last hours are not over are counted next time, too.
+        """Count what was added: by device now, by hour when another hour is over.
 
-        An hour is over once a message came some minutes after it.
+        An hour is over once a message came some minutes after it; a day waits for its last one.
         """
-        if not self._uncounted:
+        if not self._by_device:
             return
         self.has_failed = True
-        days = sorted(self._uncounted | self._unclosed)
+        days = sorted(self._by_device)
+        write_days(lambda: daily_rows(*self._of(days)), self._logs[DAILY], check)
         received, _ = self._where(F.col("day") >= days[-1])
         [(latest_ms,)] = received.agg(F.max("received_ms")).collect()
         closed_ms = closed_hour_ms(latest_ms or 0)
-        in_days = F.col("day").isin(days)
-        write_days(lambda: daily_rows(*self._where(in_days)), self._logs[DAILY], check)
-        write_days(
-            lambda: hourly_rows(*self._where(in_days), closed_ms=closed_ms),
-            self._logs[HOURLY],
-            check,
-        )
-        self._uncounted.clear()
-        self._unclosed = {day for day in days if day >= day_of(closed_ms + HOUR_MS)}
+        if closed_ms > self._closed_ms:  # not each time: it reads whole days once more
+            waiting = sorted(self._by_hour)
+            write_days(
+                lambda: hourly_rows(*self._of(waiting), closed_ms=closed_ms),
+                self._logs[HOURLY],
+                check,
+            )
+            self._by_hour = {day for day in waiting if day >= day_of(closed_ms + HOUR_MS)}
+            self._closed_ms = closed_ms
+        self._by_device.clear()
         self.has_failed = False
+
+    def _of(self, days: Sequence[date]) -> Iterator[DataFrame]:
+        return self._where(F.col("day").isin([*days]))
 
     def _where(self, condition: Column) -> Iterator[DataFrame]:
         """The rows of ``received`` and of ``parsed`` for which a condition holds."""
