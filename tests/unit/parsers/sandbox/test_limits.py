@@ -17,6 +17,7 @@ from fleetlane.parsers.sandbox.runs import EVENT_BYTES, USUAL_BYTES, USUAL_RATIO
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory, read_only
 from fleetlane.parsers.sandbox.time_budget import Stopwatch, cpu_ns
 from fleetlane.parsers.sandbox.worker.excess import excess_of
+from fleetlane.parsers.sandbox.worker.parser_child import Worked
 from fleetlane.parsers.sandbox.worker.replies import charges_of, check_growth, read_result
 
 TOPICS = ("canonical.gps",)
@@ -137,7 +138,7 @@ BY = Assignment(
 def test_messages_are_charged_no_less_than_what_the_worker_saw_of_them() -> None:
     forged = _reply(value_bytes=1 << 20, events=10)
 
-    charged_us, charged_bytes = charges_of(forged, 450_000, 0, [b"1" * 10], BY)
+    charged_us, charged_bytes, _ = charges_of(forged, Worked(450_000, 0), 0, [b"1" * 10], BY)
 
     assert charged_us == 450_000 - 100_000
     assert charged_bytes == (1 << 20) + 10 * EVENT_BYTES - USUAL_BYTES - 10 * USUAL_RATIO
@@ -146,14 +147,26 @@ def test_messages_are_charged_no_less_than_what_the_worker_saw_of_them() -> None
 def test_what_a_child_reports_itself_is_charged_where_it_is_more() -> None:
     honest = _reply(charged_us=900_000, charged_bytes=5_000)
 
-    assert charges_of(honest, 450_000, 0, [b""], BY) == (900_000, 5_000)
+    assert charges_of(honest, Worked(450_000, 0), 0, [b""], BY)[:2] == (900_000, 5_000)
 
 
 def test_what_was_seen_before_it_was_reported_is_charged_once() -> None:
     honest = _reply(charged_us=900_000)
 
-    assert charges_of(honest, 0, 700_000, [b""], BY) == (200_000, 0)
-    assert charges_of(honest, 450_000, 2_000_000, [b""], BY) == (350_000, 0)
+    assert charges_of(honest, Worked(0, 0), 700_000, [b""], BY)[:2] == (200_000, 0)
+    assert charges_of(honest, Worked(450_000, 0), 2_000_000, [b""], BY)[:2] == (350_000, 0)
+
+
+def test_cpu_time_that_was_not_reported_yet_is_a_credit_for_the_replies_behind() -> None:
+    early, late = Worked(0, 3_000_000), Worked(0, 0)
+    honest = _reply(charged_us=1_000_000)
+
+    charges, ahead_us = [], 0
+    for worked in (early, late, late):
+        charged_us, _, ahead_us = charges_of(honest, worked, ahead_us, [b""], BY)
+        charges.append(charged_us)
+
+    assert (charges, ahead_us) == ([2_900_000, 0, 100_000], 0)
 
 
 @pytest.mark.parametrize("size", ["events", "value_bytes"])

@@ -40,8 +40,7 @@ class Children:
     """The children of one program, and the memory they share with the worker.
 
     One of them, the current one, lives on from run to run until it fails or is stopped. What it
-    took to load the parser again for those behind the first is ``reload_us``, until it is charged;
-    ``ahead_us`` is what was charged for and not reported yet: a child works ahead of its replies.
+    took to load the parser again for those behind the first is ``reload_us``, until it is charged.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class Children:
         self._respawns, self._retries = respawns, retries
         self._child: ParserChild | None = None
         self._is_alarmed = self._has_loaded = self._is_at_rest = False
-        self.reload_us = self.ahead_us = 0
+        self.reload_us = 0
         self._problem: ParserNotLoadedError | None = None
         self._load_again_s = 0.0
 
@@ -78,7 +77,6 @@ class Children:
 
         One that is busy with an abandoned run is ended: the next must not get its replies.
         """
-        self.ahead_us = 0
         if is_busy:
             self.end_current()
         elif self._child is not None:

@@ -52,6 +52,7 @@ class Feeding:
         self._asked: deque[Piece] = deque()
         self._chunks: set[Chunk] = set()
         self._refused: Attempt | None = None
+        self._ahead_us = 0
 
     def results(self) -> Iterator[Result]:
         """Give every message of the run one result; results of one chunk follow each other."""
@@ -157,10 +158,8 @@ class Feeding:
         last = first + reply.messages
         part, records = read_records(reply, columns, self._run.envelopes[first:last], assignment)
         bodies = self._run.bodies[first:last]
-        ahead_us = self._children.ahead_us
-        charged_us, charged_bytes = charges_of(reply, max(worked), ahead_us, bodies, assignment)
-        seen_us = min(charged_us, worked.cpu_us)
-        self._children.ahead_us = max(0, ahead_us + seen_us - reply.charged_us)
+        charges = charges_of(reply, worked, self._ahead_us, bodies, assignment)
+        charged_us, charged_bytes, self._ahead_us = charges
         self._time_budget.charge(assignment, charged_us, part.notes.parse_us)
         self._time_budget.output.charge(assignment.flow.stream, charged_bytes)
         return part, records

@@ -26,6 +26,7 @@ from fleetlane.parsers.sandbox.runs import (
     USUAL_RATIO,
     Assignment,
 )
+from fleetlane.parsers.sandbox.worker.parser_child import Worked
 
 _VERDICTS: Final = bytes({*Verdict} - {Verdict.CRASHED, Verdict.CHILDREN_USED_UP})
 """What a child may report: the other two are for the worker to say."""
@@ -119,19 +120,22 @@ def check_growth(reply: Reply, limits: GrowthLimits) -> None:
 
 
 def charges_of(
-    reply: Reply, worked_us: int, ahead_us: int, bodies: Sequence[bytes], by: Assignment
-) -> tuple[int, int]:
+    reply: Reply, worked: Worked, ahead_us: int, bodies: Sequence[bytes], by: Assignment
+) -> tuple[int, int, int]:
     """Microseconds and bytes: what the child reports, but no less than what the worker saw.
 
-    ``ahead_us`` was charged before, for work that the child had not reported yet.
+    A child works ahead of its replies: ``ahead_us`` of that was charged before. The third number is
+    the same for the next reply.
     """
-    beyond_us = worked_us - int(len(bodies) * by.usual_s * 1e6)
+    beyond_us = max(worked) - int(len(bodies) * by.usual_s * 1e6)
     charged_bytes, usual_bytes = reply.charged_bytes, len(bodies) * USUAL_BYTES
     put_out_bytes = reply.value_bytes + EVENT_BYTES * reply.events
     if put_out_bytes > charged_bytes + usual_bytes:
         usual_bytes += USUAL_RATIO * sum(map(len, bodies))
         charged_bytes = max(charged_bytes, put_out_bytes - usual_bytes)
-    return max(0, reply.charged_us - ahead_us, beyond_us), charged_bytes
+    charged_us = max(0, reply.charged_us - ahead_us, beyond_us)
+    ahead_us += min(charged_us, worked.cpu_us) - reply.charged_us
+    return charged_us, charged_bytes, max(0, ahead_us)
 
 
 def rise_by_at_most(offsets: memoryview, step_max: int) -> bool:
