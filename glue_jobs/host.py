@@ -103,10 +103,10 @@ def main(argv: Sequence[str]) -> None:
     watch = _watch(
         session, arguments.application, shared, names, is_marked=lambda: files.exists(marker)
     )
-    begun = BegunMark(supervisors, files, arguments.application)
+    begun = _begun_mark(supervisors, files, f"{STARTED_MARKERS}{arguments.application}")
     while not watch.is_to_stop():
         check_alive(session)
-        begun.look_if_due()
+        begun.run_if_due()
         for supervisor in supervisors:
             supervisor.awaitTermination(POLL_INTERVAL_S)
     _stop(session, supervisors)
@@ -167,24 +167,18 @@ def shared_arguments(
     return job_arguments.JobArguments.from_argv([*argv, *shlex.split(first)])
 
 
-class BegunMark:
-    """Writes ``started/<application>`` once, when every query has begun: a deploy waits for it."""
+def _begun_mark(supervisors: Sequence[Supervisor], files: Files, name: str) -> PeriodicTask:
+    """What writes a file once, when every query has begun."""
+    is_written = False
 
-    def __init__(self, supervisors: Sequence[Supervisor], files: Files, application: str) -> None:
-        self._supervisors, self._files, self._application = supervisors, files, application
-        self._task = PeriodicTask(
-            name="the file that a deploy waits for", run=self._look, interval_s=BEGUN_INTERVAL_S
-        )
-        self._is_written = False
+    def write() -> None:
+        nonlocal is_written
+        if not is_written and all(one.has_begun() for one in supervisors):
+            files.write(name, b"")
+            is_written = True
 
-    def look_if_due(self) -> None:
-        if not self._is_written:
-            self._task.run_if_due()
-
-    def _look(self) -> None:
-        if all(one.has_begun() for one in self._supervisors):
-            self._files.write(f"{STARTED_MARKERS}{self._application}", b"")
-            self._is_written = True
+    what = "the file that a deploy waits for"
+    return PeriodicTask(name=what, run=write, interval_s=BEGUN_INTERVAL_S)
 
 
 class ApplicationWatch:

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from types import MappingProxyType
 from typing import Final
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -25,18 +24,16 @@ STATE: Final = "ids and revisions of events, in RocksDB"
 an older release wrote otherwise is forgotten in time, and drops nothing new."""
 
 _STORE: Final = "spark.sql.streaming.stateStore"
-STATE_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        f"{_STORE}.providerClass": (
-            "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-        ),
-        # A batch writes what it changed, not its whole state.
-        f"{_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
-        # All states of a worker share so much, however many flows there are.
-        f"{_STORE}.rocksdb.boundedMemoryUsage": "true",
-        f"{_STORE}.rocksdb.maxMemoryUsageMB": "256",
-    }
-)
+STATE_SETTINGS: Final[Mapping[str, str]] = {
+    f"{_STORE}.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    # A batch writes what it changed, not its whole state.
+    f"{_STORE}.rocksdb.changelogCheckpointing.enabled": "true",
+    # All states of a worker share so much, however many flows there are.
+    f"{_STORE}.rocksdb.boundedMemoryUsage": "true",
+    f"{_STORE}.rocksdb.maxMemoryUsageMB": "256",
+}
 _PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
 

@@ -1,9 +1,8 @@
 """Small files beside checkpoints: by what each was written, and which streams are deduped."""
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -69,7 +68,7 @@ def note_plan(files: CheckpointFiles, query: str, plan: CheckpointPlan) -> None:
     for problem in () if before is None else _problems(before, plan):
         raise PlanChangedError(query, problem)
     if before is not None and plan.cluster is None:
-        plan = dataclasses.replace(plan, cluster=before.cluster)
+        plan = replace(plan, cluster=before.cluster)
     if plan.is_real_time or (before is not None and before.is_async and not plan.is_async):
         close_gaps(files, query)
     if plan != before:

@@ -4,7 +4,6 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
@@ -32,30 +31,28 @@ _GLUE: Final = {
 _NAMED_IN_PART: Final = ("PythonUtils", "PythonSQLUtils", "functions", "py4j.reflection.TypeUtil")
 _REGION: Final = "AWS_DEFAULT_REGION"
 _REGION_OF_WORKERS: Final = f"spark.executorEnv.{_REGION}"
-SESSION_SETTINGS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "spark.sql.session.timeZone": "UTC",
-        "spark.scheduler.mode": "FAIR",
-        # A record batch crosses to Python once it has this many rows or bytes.
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
-        "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
-        "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-        # A repeated header must not end a query: the last one counts.
-        "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
-        # A query that cannot be stopped must end its application instead.
-        "spark.sql.streaming.stopTimeout": "60s",
-        # A cancelled task that goes on all the same ends its executor (but not a laptop's).
-        "spark.task.reaper.enabled": "true",
-        "spark.task.reaper.killTimeout": "60s",
-        # A driver lives for months; of what ended it keeps a thousand of each for the UI, plans
-        # with all their text included.
-        "spark.ui.retainedJobs": "100",
-        "spark.ui.retainedStages": "100",
-        "spark.ui.retainedTasks": "1000",
-        "spark.sql.ui.retainedExecutions": "50",
-        "spark.sql.streaming.numRecentProgressUpdates": "5",
-    }
-)
+SESSION_SETTINGS: Final[Mapping[str, str]] = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.scheduler.mode": "FAIR",
+    # A record batch crosses to Python once it has this many rows or bytes.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    # A repeated header must not end a query: the last one counts.
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    # A query that cannot be stopped must end its application instead.
+    "spark.sql.streaming.stopTimeout": "60s",
+    # A cancelled task that goes on all the same ends its executor (but not a laptop's).
+    "spark.task.reaper.enabled": "true",
+    "spark.task.reaper.killTimeout": "60s",
+    # A driver lives for months; of what ended it keeps a thousand of each for the UI, plans
+    # with all their text included.
+    "spark.ui.retainedJobs": "100",
+    "spark.ui.retainedStages": "100",
+    "spark.ui.retainedTasks": "1000",
+    "spark.sql.ui.retainedExecutions": "50",
+    "spark.sql.streaming.numRecentProgressUpdates": "5",
+}
 
 
 def spark_session(

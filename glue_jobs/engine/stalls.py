@@ -82,9 +82,7 @@ class StallWatch:
         """End what makes no progress, with its Python workers.
 
         To be called every few seconds while Kafka answers: what waits for it has not stalled.
-
-        Raises:
-            SystemExit: One cannot be ended: nothing but another application helps.
+        Raises ``SystemExit`` where one cannot be ended: nothing but another application helps.
         """
         now_s = self._monotonic()
         passed_s, self._checked_s = min(now_s - self._checked_s, STEP_S_MAX), now_s

@@ -139,10 +139,7 @@ class Supervisor:
         return not self._over.is_set()
 
     def awaitTermination(self, timeout: int) -> bool:  # noqa: N802 - Spark's
-        """Check, if that is due, and wait until it is stopped; true once it was.
-
-        Blocks for ``timeout`` seconds at most.
-        """
+        """Check if that is due, and wait ``timeout`` seconds at most; true once it was stopped."""
         self._checks.run_if_due()
         return self._over.wait(timeout)
 

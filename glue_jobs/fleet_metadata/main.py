@@ -61,7 +61,7 @@ def as_records(rows: DataFrame) -> DataFrame:
         F.lit(FLEET_RECEIVED).alias("topic"),
         F.col("device_id").cast("binary").alias("key"),
         F.to_json(F.struct("*")).cast("binary").alias("value"),
-        F.lit(None).cast("array<struct<key:string,value:binary>>").alias("headers"),
+        F.lit(None).cast(source_and_sink.HEADERS_TYPE).alias("headers"),
     )
 
 

@@ -59,8 +59,7 @@ def check_canaries(
 ) -> None:
     """Count and name what is missing: nothing is kept between two checks.
 
-    Nothing is published where the lake has had no message of the canary for two days. Raises
-    ``LakeUnreadableError``.
+    Nothing is published without a canary's message in two days. Raises ``LakeUnreadableError``.
     """
     began_ms = canaries.began_ms(now_ms - _KNOWN_MS)
     if began_ms is None:

@@ -38,8 +38,7 @@ class Hours(Protocol):
 class FlowWatch:
     """Judges each hour once, and publishes what it found until the next.
 
-    ``send`` returns once the alerts are durable. A restart sends the last hour's once more, with
-    equal ids.
+    ``send`` returns once alerts are durable. A restart sends the last hour's again, with equal ids.
     """
 
     def __init__(

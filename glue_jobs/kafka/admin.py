@@ -1,7 +1,4 @@
-"""Kafka's own admin client in the driver's JVM.
-
-It logs in as the jobs' source and sink do.
-"""
+"""Kafka's own admin client in the driver's JVM. It logs in as the jobs' source and sink do."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
@@ -78,9 +75,7 @@ class KafkaAdmin:
         return [listed.groupId() for listed in found]
 
     def partitions(self, topics: Iterable[str]) -> Sequence[Partition]:
-        named = self._class("java.util.HashSet")()
-        for topic in topics:
-            named.add(topic)
+        named = list(topics)
         found = self._asked(lambda: self._admin.describeTopics(named).allTopicNames().get())
         return [
             (str(entry.getKey()), number)
@@ -117,11 +112,10 @@ class KafkaAdmin:
         clients = self._class(f"{_CLIENTS}.admin.AdminClient")
         if not isinstance(clients, JavaClass):
             raise KafkaAdminError("its classes are not on the driver's class path")
-        options = self._class("java.util.HashMap")()
-        for name, value in kafka_connection(self._arguments).items():
-            options.put(name.removeprefix(_SPARKS_PREFIX), value)
-        options.put("request.timeout.ms", str(ANSWER_MS_MAX // 2))
-        options.put("default.api.timeout.ms", str(ANSWER_MS_MAX))
+        connection = kafka_connection(self._arguments)
+        options = {name.removeprefix(_SPARKS_PREFIX): value for name, value in connection.items()}
+        options["request.timeout.ms"] = str(ANSWER_MS_MAX // 2)
+        options["default.api.timeout.ms"] = str(ANSWER_MS_MAX)
         return self._asked(lambda: clients.create(options))
 
     @property

@@ -80,12 +80,8 @@ class MirroredOffsets:
         """
         read = [self._read_by(query) for query in queries]
         groups = {mirrored_group(query.name or "") for query in queries}
-        missing = [
-            group
-            for group in self._groups.groups()
-            if group not in groups and self._owned.fullmatch(group)
-        ]
-        read += [self._groups.committed(group) for group in missing]
+        owned = filter(self._owned.fullmatch, self._groups.groups())
+        read += [self._groups.committed(group) for group in owned if group not in groups]
         self._read = read
         return sum(map(self._expired, read))
 

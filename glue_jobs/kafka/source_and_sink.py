@@ -31,14 +31,8 @@ _DURABLY: Final[dict[str, Any]] = {
     "kafka.enable.idempotence": "true",
 }
 
-_ALERTS: Final = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-        ("headers", pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))),
-    ]
-)
+HEADERS_TYPE: Final = "array<struct<key:string,value:binary>>"
+_ALERTS: Final = pa.schema([("topic", pa.string()), ("key", pa.binary()), ("value", pa.binary())])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,11 +118,8 @@ def written_to_kafka(
     session = records.sparkSession
     checkpoints = HadoopFiles(session, arguments.checkpoint_folder)
     note_plan(checkpoints, plan.name, noted(session, arguments, plan))
-    writer = (
-        _writer(records, arguments, name=plan.name, trigger_ms=plan.trigger_ms)
-        .format("kafka")
-        .options(**sink_options(arguments))
-    )
+    writer = _writer(records, arguments, name=plan.name, trigger_ms=plan.trigger_ms)
+    writer = writer.format("kafka").options(**sink_options(arguments))
     if plan.is_async:
         writer = writer.option("asyncProgressTrackingEnabled", "true").option(
             "asyncProgressTrackingCheckpointIntervalMs", ASYNC_CHECKPOINT_INTERVAL_MS
@@ -169,6 +160,7 @@ def write_alerts(session: SparkSession, arguments: JobArguments, alerts: Sequenc
     """
     rows = [{"topic": FLEET_ALERTS, "key": one.key, "value": one.to_json()} for one in alerts]
     records = session.createDataFrame(pa.Table.from_pylist(rows, schema=_ALERTS))
+    records = records.withColumn("headers", F.lit(None).cast(HEADERS_TYPE))
     writer = with_content_type(records).write.format("kafka")
     writer.options(**kafka_connection(arguments), **_DURABLY).save()
 

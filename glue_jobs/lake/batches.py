@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import MappingProxyType
 from typing import Final
 
 from pyspark import StorageLevel
@@ -11,20 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
-from fleetlane.events.lake.tables import (
-    DAILY,
-    EVENTS,
-    HOURLY,
-    LEDGER,
-    PARKED,
-    PARSED,
-    RAW,
-    RECEIVED,
-    REPEATS,
-    LakeTable,
-)
-from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, canonical_topic
-from fleetlane.events.topics import PARKED as PARKED_TOPIC
+from fleetlane.events.lake import tables
+from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, canonical_topic
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.engine.persisted_rows import persisted
 from glue_jobs.lake.archive import ArchivedBodies, write_raw
@@ -36,13 +23,11 @@ from glue_jobs.lake.merging import Check, Target, merge
 from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
 from glue_jobs.lake.upkeep import LeaseGuard
 
-TABLES_OF: Final[Mapping[LakeTables, tuple[LakeTable, ...]]] = MappingProxyType(
-    {
-        LakeTables.EVENTS: (EVENTS, REPEATS, PARKED),
-        LakeTables.FLEET: (RECEIVED, PARSED, DAILY, HOURLY, LEDGER),
-        LakeTables.ARCHIVE: (RAW,),
-    }
-)
+TABLES_OF: Final[Mapping[LakeTables, tuple[tables.LakeTable, ...]]] = {
+    LakeTables.EVENTS: (tables.EVENTS, tables.REPEATS, tables.PARKED),
+    LakeTables.FLEET: (tables.RECEIVED, tables.PARSED, tables.DAILY, tables.HOURLY, tables.LEDGER),
+    LakeTables.ARCHIVE: (tables.RAW,),
+}
 
 _QUERY_ID: Final = "sql.streaming.queryId"
 
@@ -87,7 +72,7 @@ class LakeBatches:
                     self._write_fleet(records, batch, check)
                 case LakeTables.ARCHIVE:
                     assert self._bodies is not None, "the archive keeps bodies too"
-                    target = self._target(RAW, batch, check)
+                    target = self._target(tables.RAW, batch, check)
                     write_raw(records, target, self._bodies, self._erased_until_ms())
 
     def count(self) -> float:
@@ -105,7 +90,7 @@ class LakeBatches:
         with self._guard.turn() as check:
             if self._token != self._guard.token:
                 self.read_again()
-                if DAILY in self._logs:
+                if tables.DAILY in self._logs:
                     self._counts.add_of_others()
                 self._token = self._guard.token
             yield check
@@ -116,31 +101,31 @@ class LakeBatches:
             log.read_again()
 
     def _write_events(self, records: DataFrame, batch: Batch, check: Check) -> None:
-        is_parked = F.col("topic") == PARKED_TOPIC
+        is_parked = F.col("topic") == PARKED
         erased_until_ms = self._erased_until_ms()
         # It comes by ``unique.<stream>`` too, or came: from the beginning on.
         again = F.col("topic").isin([canonical_topic(one) for one in self._deduped.windows_s()])
         events = event_rows(records.where(~is_parked & ~again))
-        with persisted(without_erased(events, EVENTS, erased_until_ms)) as events:
-            repeats = self._target(REPEATS, batch, check)
-            merge_events(events, self._target(EVENTS, batch, check), repeats)
-        parked = without_erased(parked_rows(records.where(is_parked)), PARKED, erased_until_ms)
-        with persisted(parked):
-            merge(parked, self._target(PARKED, batch, check))
+        with persisted(without_erased(events, tables.EVENTS, erased_until_ms)) as events:
+            repeats = self._target(tables.REPEATS, batch, check)
+            merge_events(events, self._target(tables.EVENTS, batch, check), repeats)
+        parked = parked_rows(records.where(is_parked))
+        with persisted(without_erased(parked, tables.PARKED, erased_until_ms)) as parked:
+            merge(parked, self._target(tables.PARKED, batch, check))
 
     def _write_fleet(self, records: DataFrame, batch: Batch, check: Check) -> None:
         erased_until_ms, level = self._erased_until_ms(), StorageLevel.MEMORY_AND_DISK_DESER
         received = received_rows(records.where(F.col("topic") == FLEET_RECEIVED))
-        received = without_erased(received, RECEIVED, erased_until_ms)
+        received = without_erased(received, tables.RECEIVED, erased_until_ms)
         parsed = parsed_rows(records.where(F.col("topic") == FLEET_PARSED))
-        parsed = without_erased(parsed, PARSED, erased_until_ms)
+        parsed = without_erased(parsed, tables.PARSED, erased_until_ms)
         with persisted(received, level), persisted(parsed, level):
-            merge(received, self._target(RECEIVED, batch, check))
-            merge(parsed, self._target(PARSED, batch, check))
+            merge(received, self._target(tables.RECEIVED, batch, check))
+            merge(parsed, self._target(tables.PARSED, batch, check))
             touched = received.select("day").union(parsed.select("day")).distinct().collect()
         self._counts.add(row.day for row in touched)
         if self._counts.has_failed:
             self._counts.write(check)
 
-    def _target(self, table: LakeTable, batch: Batch, check: Check) -> Target:
+    def _target(self, table: tables.LakeTable, batch: Batch, check: Check) -> Target:
         return Target(table=table, log=self._logs[table], batch=batch, check=check)

@@ -9,7 +9,7 @@ from typing import Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrameWriterV2, SparkSession
+from pyspark.sql import Row, SparkSession
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import LakeTable
@@ -43,39 +43,24 @@ class Batch:
         return {_QUERY: self.query, _BATCH: str(self.number)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """A commit to a table. ``batch`` is ``None`` for one that no batch made."""
-
-    id: int
-    parent_id: int | None
-    batch: Batch | None
-
-
 class TableLog:
-    """The last commits of one table, newest first; read once, and after each commit.
-
-    ``name`` is the table's in SQL.
-    """
+    """The last commits of a table, ``name`` in SQL, newest first: read once, and after a commit."""
 
     def __init__(self, session: SparkSession, table: LakeTable) -> None:
         self._session, self.table = session, table
         self.name = table_name(session, table)
-        self._known: Sequence[Snapshot] | None = None
+        self._known: Sequence[Row] | None = None
 
     def has(self, batch: Batch) -> bool:
         """Whether ``batch``, or a later one of its query, was committed."""
         return any(
-            one.batch is not None
-            and one.batch.query == batch.query
-            and one.batch.number >= batch.number
-            for one in self._snapshots()
+            one.query == batch.query and one.number >= batch.number for one in self._snapshots()
         )
 
     def current_id(self) -> int | None:
         """The snapshot that the table is at; ``None`` while it is empty."""
         snapshots = self._snapshots()
-        return snapshots[0].id if snapshots else None
+        return int(snapshots[0].snapshot_id) if snapshots else None
 
     def read_again(self) -> None:
         self._known = None
@@ -83,24 +68,19 @@ class TableLog:
     def is_right_after(self, batch: Batch, base_id: int | None) -> bool:
         """Whether ``batch``'s commit follows ``base_id`` directly, with no other between them."""
         self.read_again()
-        own = next((one for one in self._snapshots() if one.batch == batch), None)
-        return own is not None and own.parent_id == base_id
+        of_batch = (batch.query, batch.number)
+        found = (one for one in self._snapshots() if (one.query, one.number) == of_batch)
+        own = next(found, None)
+        return own is not None and bool(own.parent_id == base_id)
 
-    def _snapshots(self) -> Sequence[Snapshot]:
+    def _snapshots(self) -> Sequence[Row]:
+        """``query`` and ``number`` are those of the batch; null where none made the commit."""
         if self._known is None:
-            rows = self._session.sql(
+            self._known = self._session.sql(
                 f"SELECT snapshot_id, parent_id, summary['{_QUERY}'] AS query,"  # noqa: S608 - names of ours
                 f" CAST(summary['{_BATCH}'] AS BIGINT) AS number FROM {self.name}"
                 f".snapshots ORDER BY committed_at DESC LIMIT {SNAPSHOTS_KEPT}"
             ).collect()
-            self._known = [
-                Snapshot(
-                    id=row.snapshot_id,
-                    parent_id=row.parent_id,
-                    batch=row.query and Batch(query=row.query, number=row.number),
-                )
-                for row in rows
-            ]
         return self._known
 
 
@@ -112,22 +92,10 @@ class OvertakenError(FleetlaneError):
     sentence = "{table} was changed by another writer in each of {tries} tries"
 
 
-def validated(writer: DataFrameWriterV2, base_id: int | None) -> DataFrameWriterV2:
-    """Have ``overwritePartitions`` refused if its partitions changed after snapshot ``base_id``.
-
-    ``None`` is the table before its first.
-    """
-    writer = writer.option("isolation-level", "serializable")
-    if base_id is None:
-        return writer
-    return writer.option("validate-from-snapshot-id", str(base_id))
-
-
 def until_unopposed(attempt: Callable[[], bool], *, log: TableLog) -> None:
     """Attempt it until it returns true; a conflict with another's commit counts as false.
 
-    ``log`` is read again before each further attempt. Raises ``OvertakenError`` where it came to
-    nothing, however often.
+    ``log`` is read again before each further attempt; raises ``OvertakenError`` after the last.
     """
     for _ in range(TRIES):
         try:

@@ -19,18 +19,10 @@ from pyspark.sql import functions as F
 from fleetlane.events.lake.tables import EVENTS, REPEATS
 from glue_jobs.engine.persisted_rows import persisted
 from glue_jobs.engine.session import table_name
+from glue_jobs.lake import merging
 from glue_jobs.lake.commits import until_unopposed
 from glue_jobs.lake.event_sets import EventFacts, sets_differ, with_whether_it_counts
-from glue_jobs.lake.merging import (
-    Target,
-    append_new,
-    commit,
-    drop_repeats,
-    facts_of,
-    in_places,
-    places_in,
-    touched,
-)
+from glue_jobs.lake.merging import Target
 
 _PROPERTY: Final = "spark.sql.iceberg.snapshot-property"
 _ROW: Final = ("stream", "day", "id", "raw_id", "revision", "parser", "arrival_ms")
@@ -54,8 +46,8 @@ def merge_events(rows: DataFrame, target: Target, repeats: Target) -> None:
     """
     if target.log.has(target.batch):
         return
-    row = facts_of(rows, EVENTS, *EventFacts.columns())
-    places = touched(row)
+    row = merging.facts_of(rows, EVENTS, *EventFacts.columns())
+    places = merging.touched(row)
     if places is None:
         return
     facts, is_alone = EventFacts(row), True
@@ -67,7 +59,7 @@ def merge_events(rows: DataFrame, target: Target, repeats: Target) -> None:
             if _is_contested(rows, facts, places=places, around=around):
                 is_alone = _settled(rows, target, repeats, around=around)
             else:
-                is_alone = append_new(rows, target, places=places)
+                is_alone = merging.append_new(rows, target, places=places)
         return True
 
     until_unopposed(attempt, log=target.log)
@@ -102,7 +94,7 @@ def _mend(
     until_unopposed(
         lambda: _settled(rows, ours, its_repeats, around=around, is_again=True), log=target.log
     )
-    drop_repeats(rows.sparkSession, EVENTS, within=places)
+    merging.drop_repeats(rows.sparkSession, EVENTS, within=places)
     target.log.read_again()
 
 
@@ -148,7 +140,7 @@ def _claims(of_messages: DataFrame, around: Column) -> DataFrame:
     gone = F.broadcast(of_messages.where(~F.col("counts")).select(*_ROW, _FROM))
     days = F.explode(F.array(*(F.date_add("day", away) for away in (-1, 0, 1))))
     found = of_messages.select("stream", days.alias("day")).distinct().collect()
-    around_them = in_places(places_in(found))
+    around_them = merging.in_places(merging.places_in(found))
     assert around_them is not None, "a batch has rows"
     there = (
         _rows_there(of_messages.sparkSession, around | around_them)
@@ -181,11 +173,11 @@ def _changed(
     Without any there is a commit only if it ``is_always_marked``.
     """
     days = removed.select("stream", "day").distinct().collect()
-    removed_in = in_places(places_in(days), of=f"{target.log.name}.")
+    removed_in = merging.in_places(merging.places_in(days), of=f"{target.log.name}.")
     if removed_in is None:
         if added.isEmpty() and not is_always_marked:
             return True
-        return commit(added, target)
+        return merging.commit(added, target)
     taken = removed.select(*_ROW).distinct().withColumn(_IS_REMOVED, F.expr("true"))
     put = added.select(*EVENTS.column_names).withColumn(_IS_REMOVED, F.expr("false"))
     with persisted(put.unionByName(taken, allowMissingColumns=True)) as changes:

@@ -3,7 +3,6 @@
 import re
 import threading
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 from uuid import uuid4
 
@@ -46,13 +45,11 @@ STILL_ARRIVES_MS: Final = HOUR_MS
 POLL_MS: Final = 5_000
 """How often a query looks whether a batch is full by now, so that a full one never waits."""
 
-TOPICS_OF: Final[Mapping[LakeTables, str]] = MappingProxyType(
-    {
-        LakeTables.EVENTS: f"{canonical_pattern()}|{unique_pattern()}|{PARKED}",
-        LakeTables.FLEET: "|".join(map(re.escape, (FLEET_RECEIVED, FLEET_PARSED))),
-        LakeTables.ARCHIVE: raw_pattern(*Lane),
-    }
-)
+TOPICS_OF: Final[Mapping[LakeTables, str]] = {
+    LakeTables.EVENTS: f"{canonical_pattern()}|{unique_pattern()}|{PARKED}",
+    LakeTables.FLEET: "|".join(map(re.escape, (FLEET_RECEIVED, FLEET_PARSED))),
+    LakeTables.ARCHIVE: raw_pattern(*Lane),
+}
 _CREATING: Final = threading.Lock()
 """Of two threads that find the namespace missing and create it, one would fail."""
 

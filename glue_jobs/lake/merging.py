@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import LakeTable
 from fleetlane.events.times import HOUR_MS
-from glue_jobs.lake.commits import Batch, TableLog, until_unopposed, validated
+from glue_jobs.lake.commits import Batch, TableLog, until_unopposed
 from glue_jobs.lake.rows import DAY_CLOCK
 
 NEAR_MS: Final = HOUR_MS
@@ -28,10 +28,7 @@ type Check = Callable[[], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A table to be written by one batch.
-
-    ``check`` raises where this process may no longer be the only one that writes.
-    """
+    """A table for one batch to write. ``check`` raises where another process may write it too."""
 
     table: LakeTable
     log: TableLog
@@ -53,10 +50,7 @@ def merge(rows: DataFrame, target: Target) -> None:
 
 
 def append_new(rows: DataFrame, target: Target, *, places: Column) -> bool:
-    """Append, once each, the rows whose keys are not in the touched partitions.
-
-    Returns as ``commit`` does.
-    """
+    """Append, once each, rows whose keys are not in ``places``; returns as ``commit`` does."""
     there = rows.sparkSession.table(target.log.name)
     once = one_of_each(rows, target.table.key)
     return commit(without_known(once, target, there=there, places=places), target)
@@ -101,21 +95,9 @@ def commit(rows: DataFrame, target: Target) -> bool:
 
 
 def write_days(rows: Callable[[], DataFrame], log: TableLog, check: Check) -> None:
-    """Replace the days that ``rows`` are of by ``rows``.
-
-    ``rows`` is called again where another wrote these days meanwhile.
-    """
-
-    def attempt() -> bool:
-        base_id = log.current_id()
-        counted = rows().select(*log.table.column_names)
-        writer = validated(counted.writeTo(log.name), base_id)
-        check()
-        writer.overwritePartitions()
-        return True
-
+    """Replace the days of ``rows``, which is called again where another wrote them meanwhile."""
     log.read_again()
-    until_unopposed(attempt, log=log)
+    _rewrite(lambda _: rows(), log, check)
     log.read_again()
 
 
@@ -129,17 +111,28 @@ def drop_repeats(
     """
     log = TableLog(session, table)
 
+    def once(snapshot_id: int | None) -> DataFrame:
+        there = session.sql(f"SELECT * FROM {log.name} VERSION AS OF {snapshot_id}")  # noqa: S608 - ours
+        return one_of_each(there.where(within), _within_a_partition(table))
+
+    if log.current_id() is not None:
+        _rewrite(once, log, check)
+
+
+def _rewrite(rows: Callable[[int | None], DataFrame], log: TableLog, check: Check) -> None:
+    """Replace partitions by ``rows`` of a snapshot, or ``None``; again where they changed since."""
+
     def attempt() -> bool:
         base_id = log.current_id()
-        there = session.sql(f"SELECT * FROM {log.name} VERSION AS OF {base_id}")  # noqa: S608 - ours
-        once = one_of_each(there.where(within), _within_a_partition(table))
-        writer = validated(once.select(*table.column_names).writeTo(log.name), base_id)
+        writer = rows(base_id).select(*log.table.column_names).writeTo(log.name)
+        writer = writer.option("isolation-level", "serializable")
+        if base_id is not None:
+            writer = writer.option("validate-from-snapshot-id", str(base_id))
         check()
         writer.overwritePartitions()
         return True
 
-    if log.current_id() is not None:
-        until_unopposed(attempt, log=log)
+    until_unopposed(attempt, log=log)
 
 
 def places_with_repeats(rows: DataFrame, table: LakeTable) -> list[Place]:
@@ -170,10 +163,7 @@ def facts_of(rows: DataFrame, table: LakeTable, *others: Column) -> Row:
 
 
 def touched(facts: Row) -> Column | None:
-    """The condition for the partitions that may have rows with the batch's keys already.
-
-    ``None`` for a batch without rows.
-    """
+    """The condition for partitions that may have the batch's keys; ``None`` if it has no rows."""
     return in_places((place.stream, day) for place in facts[_PLACES] for day in place.days)
 
 

@@ -17,7 +17,7 @@ from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lake.tables import EVENTS, PARKED, PARSED, RECEIVED, LakeTable, NoBody
 from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN
-from glue_jobs.kafka.source_and_sink import fields_of
+from glue_jobs.kafka.source_and_sink import HEADERS_TYPE, fields_of
 
 DAY_CLOCK: Final = "day_clock_ms"
 WAITS_AT: Final = "waits_at"
@@ -25,7 +25,6 @@ WAITS_AT: Final = "waits_at"
 _DAYS: Final = (MILLIS_MIN + DAY_MS, MILLIS_MAX - DAY_MS)
 """What has a day here, and days around it. Beyond, Spark's arithmetic and Python's dates fail."""
 
-_HEADERS: Final = "array<struct<key:string,value:binary>>"
 _SHA256: Final = "^[0-9a-f]{64}$"
 _CANONICAL: Final = (
     "id string, source string, type string, rawid string, arrivalmillis string, parser string,"
@@ -129,7 +128,7 @@ def raw_rows(records: DataFrame) -> DataFrame:
         F.coalesce(arrived, _day(kafka_ms)).alias("day"),
         *("topic", "partition", "offset", "key"),
         kafka_ms.alias("kafka_ms"),
-        F.coalesce("headers", F.expr(f"cast(array() as {_HEADERS})")).alias("headers"),
+        F.coalesce("headers", F.expr(f"cast(array() as {HEADERS_TYPE})")).alias("headers"),
         F.when(by_reference.isNotNull(), digest)
         .otherwise(F.sha2(F.coalesce(body, F.lit(b"")), 256))
         .alias("sha256"),

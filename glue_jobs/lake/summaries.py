@@ -16,8 +16,7 @@ SETTLED_AFTER_MS: Final = 600_000
 
 LAG_MS_MAX: Final = 400 * DAY_MS
 """A longer lag counts as this. The lags of a device whose clock is in year 1 would have no
-room in 64 bits within a day.
-"""
+room in 64 bits within a day."""
 
 _OUTCOMES: Final = (Outcome.PARSED, Outcome.EMPTY, Outcome.PARKED)
 

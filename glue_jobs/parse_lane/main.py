@@ -61,7 +61,7 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Supervisor:
     listening = set[str]()
 
     def start_query(own: ParseLaneArguments) -> StreamingQuery:
-        name = _name(own)
+        name, _ = _source(own)
         if name not in listening:  # a listener stays when its query is started again
             listen(session, LaneListener(name, publish=publish, now_ms=now_ms))
             listening.add(name)
@@ -87,11 +87,11 @@ def _supervised(
     session: SparkSession, arguments: ParseLaneArguments, start_query: _Start, publish: Publish
 ) -> Supervisor:
     if arguments.is_real_time:
-        source = _name(arguments), _pattern(arguments)
+        source = _source(arguments)
         return RealTimeLane(
             session, arguments, source=source, start_batches=start_query, publish=publish
         ).supervised()
-    starts = {_name(one): partial(start_query, one) for one in _parts(arguments)}
+    starts = {_source(one)[0]: partial(start_query, one) for one in _parts(arguments)}
     return always_running(starts, restart_s=POLL_INTERVAL_S)
 
 
@@ -130,32 +130,22 @@ def _of_blocking_flow(arguments: ParseLaneArguments, stream: str) -> ParseLaneAr
 
 
 def _started(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuery:
-    limits = arguments.limits
+    (name, pattern), limits = _source(arguments), arguments.limits
+    messages_max = limits.messages_per_batch_max
     raw = source_and_sink.raw_records(
-        session,
-        arguments,
-        pattern=_pattern(arguments),
-        messages_per_batch_max=limits.messages_per_batch_max,
+        session, arguments, pattern=pattern, messages_per_batch_max=messages_max
     )
-    plan = source_and_sink.QueryPlan(name=_name(arguments), trigger_ms=limits.trigger_ms)
+    plan = source_and_sink.QueryPlan(name=name, trigger_ms=limits.trigger_ms)
     return source_and_sink.written_to_kafka(parsed_records(raw, arguments), arguments, plan=plan)
 
 
-def _name(arguments: ParseLaneArguments) -> str:
-    """A dot is in no stream's name."""
-    name = f"parse_lane_{arguments.lane}"
-    if arguments.blocking_stream is not None:
-        return f"{name}_{arguments.blocking_stream}"
+def _source(arguments: ParseLaneArguments) -> tuple[str, str]:
+    """A query's name, and the pattern of the topics that it reads. No stream's name has a dot."""
+    lane, cause, stream = arguments.lane, arguments.bulk_cause, arguments.blocking_stream
+    if stream is not None:
+        return f"parse_lane_{lane}_{stream}", topic_patterns.blocking_pattern(lane, stream)
     if arguments.is_over:
-        return f"{name}.over"
-    return name if arguments.bulk_cause is None else f"{name}.{arguments.bulk_cause}"
-
-
-def _pattern(arguments: ParseLaneArguments) -> str:
-    if arguments.blocking_stream is not None:
-        return topic_patterns.blocking_pattern(arguments.lane, arguments.blocking_stream)
-    if arguments.is_over:
-        return topic_patterns.over_pattern(arguments.lane)
-    if arguments.bulk_cause is not None:
-        return topic_patterns.cause_pattern(arguments.bulk_cause)
-    return topic_patterns.lane_pattern(arguments.lane)
+        return f"parse_lane_{lane}.over", topic_patterns.over_pattern(lane)
+    if cause is not None:
+        return f"parse_lane_{lane}.{cause}", topic_patterns.cause_pattern(cause)
+    return f"parse_lane_{lane}", topic_patterns.lane_pattern(lane)

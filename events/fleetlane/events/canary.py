@@ -45,7 +45,6 @@ class Route(StrEnum):
 EACH_MINUTE: Final = (Route.FAST, Route.STANDARD, Route.LATE, Route.SLOW)
 """What the canary tries: all lanes, and nothing that would fill a bucket."""
 
-
 _LARGE: Final = (Route.LARGE, Route.UPLOADED)
 
 
@@ -87,25 +86,22 @@ class CanaryMessage:
 
     @property
     def sha256(self) -> str:
-        """The digest of the body, in lower-case hexadecimal."""
         return hashlib.sha256(self.body).hexdigest()
 
     @property
     def raw_id(self) -> str:
-        return keyed_raw_id(
-            self.device_id, self.stream, self.idempotency_key, bytes.fromhex(self.sha256)
-        )
+        digest = bytes.fromhex(self.sha256)
+        return keyed_raw_id(self.device_id, self.stream, self.idempotency_key, digest)
 
     @property
     def lane(self) -> Lane:
         """The lane in which it lands, unless somebody quarantined the device."""
         declared = Lane.SLOW if self.route is Route.SLOW else Lane.FAST
         age_ms = None if self.end_millis is None else self.slot_ms - self.end_millis
-        return lane_for(
-            LaneFacts(
-                asked=self.asked, declared=declared, body_bytes=len(self.body), data_age_ms=age_ms
-            )
+        facts = LaneFacts(
+            asked=self.asked, declared=declared, body_bytes=len(self.body), data_age_ms=age_ms
         )
+        return lane_for(facts)
 
 
 def slot_at(at_ms: int, *, interval_ms: int = INTERVAL_MS) -> int:

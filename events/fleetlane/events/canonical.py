@@ -90,18 +90,15 @@ class CanonicalEvent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 canonical_event_from: Final = msgspec.json.Decoder(CanonicalEvent).decode
-"""Reads a canonical record's value; raises ``msgspec.DecodeError`` where it is none.
-
-Attributes that it does not know are ignored.
-"""
+"""Reads a canonical record's value, and ignores attributes that it does not know; raises
+``msgspec.DecodeError`` where it is none."""
 
 
 def event_data(event: Mapping[str, object]) -> bytes:
     """Write a parser's mapping as JSON.
 
-    Raises:
-        NotJsonError: A number that is not finite or has over 64 bits, a value or key of a type
-            that JSON does not have, or a key that is too long for the lake.
+    Raises ``NotJsonError`` at a number that is not finite or has over 64 bits, a value or key of a
+    type that JSON does not have, or a key that is too long for the lake.
     """
     if type(event) is not dict and not isinstance(event, Mapping):
         raise NotJsonError(f"an event is a {type(event).__name__}, not a mapping")

@@ -162,16 +162,14 @@ _gateway_id: Final = _checked(str, is_device_id, "is not a device id")
 _sha256: Final = _checked(str, _SHA256.fullmatch, "is not 64 hex digits")
 _lane: Final = _one_of(Lane)
 _bulk_cause: Final = _one_of(BulkCause)
-_count: Final = _checked(_integer, lambda number: number >= 0, "is negative")
+_count: Final = _checked(_integer, lambda one: one >= 0, "is negative")
 _attempt: Final = _checked(_count, bool, "is not 1 or more")
 _revision: Final = _checked(
     _count,
-    lambda number: number <= REVISION_MAX,
+    lambda one: one <= REVISION_MAX,
     f"is over {REVISION_MAX}, the largest CloudEvents Integer",
 )
-_arrival_millis: Final = _checked(
-    _count, lambda number: number <= MILLIS_MAX, "is after the year 9999"
-)
+_arrival_millis: Final = _checked(_count, lambda one: one <= MILLIS_MAX, "is after the year 9999")
 
 _READERS: Final[Mapping[str, Callable[[str], object]]] = {
     ce.TYPE: _name,

@@ -1,25 +1,15 @@
 """Arguments of the Spark jobs: one dataclass a job, passed alike by Glue, EMR and the laptop."""
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from itertools import chain, pairwise
 from typing import Any, Final, Self
 
 import msgspec
 
+from fleetlane.events import lanes
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lanes import (
-    LANE_LIMITS,
-    REAL_TIME_LANES,
-    BulkCause,
-    GrowthLimits,
-    Lane,
-    LaneLimits,
-    LaneTrigger,
-    messages_per_batch,
-)
 from fleetlane.events.names import LAKE_DATABASE
 
 FLOWS_MAX_AGE_S: Final = 15
@@ -57,7 +47,7 @@ class Arguments:
 
     def to_argv(self) -> list[str]:
         """Write the pairs; a field that is ``None`` is left out."""
-        given = dataclasses.asdict(self).items()
+        given = asdict(self).items()
         return list(chain(*((f"--{name}", str(one)) for name, one in given if one is not None)))
 
     @classmethod
@@ -66,7 +56,7 @@ class Arguments:
 
         Raises ``BadArgumentsError`` where one is missing, or its value is not allowed.
         """
-        names = {f"--{field.name}" for field in dataclasses.fields(cls)}
+        names = {f"--{field.name}" for field in fields(cls)}
         given = {name[2:]: value for name, value in pairwise(argv) if name in names}
         try:
             return msgspec.convert(given, cls, strict=False)
@@ -120,15 +110,15 @@ class ParseLaneArguments(FlowsArguments):
     ``real_time_batch_ms``.
     """
 
-    lane: Lane
+    lane: lanes.Lane
     payload_bucket: str
     parked_bucket: str
     sandbox: Sandbox = Sandbox.AVAILABLE
     blocking_stream: str | None = None
-    bulk_cause: BulkCause | None = None
+    bulk_cause: lanes.BulkCause | None = None
     is_over: bool = False
     workers: int = 1
-    trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES
+    trigger: lanes.LaneTrigger = lanes.LaneTrigger.MICRO_BATCHES
     real_time_batch_ms: int = REAL_TIME_BATCH_MS
     trigger_ms: int | None = None
     parse_ms_max: int | None = None
@@ -137,23 +127,24 @@ class ParseLaneArguments(FlowsArguments):
     @property
     def is_real_time(self) -> bool:
         """Whether each message is to be parsed as it comes: never where one may stop the others."""
-        is_wanted = self.trigger is LaneTrigger.REAL_TIME and self.lane in REAL_TIME_LANES
-        return is_wanted and self.blocking_stream is None
+        is_allowed = self.lane in lanes.REAL_TIME_LANES and self.blocking_stream is None
+        return is_allowed and self.trigger is lanes.LaneTrigger.REAL_TIME
 
     @property
-    def limits(self) -> LaneLimits:
+    def limits(self) -> lanes.LaneLimits:
         """The lane's limits, with those of these arguments instead where they are given."""
-        of_workers = messages_per_batch(
+        of_workers = lanes.messages_per_batch(
             self.lane, self.workers, self.bulk_cause, is_over=self.is_over
         )
         given: dict[str, Any] = {
             "trigger_ms": self.trigger_ms,
             "parse_ms_max": self.parse_ms_max,
             "messages_per_batch_max": self.messages_per_batch_max or of_workers,
-            "growth": None if self.blocking_stream is None else GrowthLimits(),  # it may not pass
+            # What blocks may not pass on to another lane.
+            "growth": None if self.blocking_stream is None else lanes.GrowthLimits(),
         }
         changes = {name: value for name, value in given.items() if value is not None}
-        return dataclasses.replace(LANE_LIMITS[self.lane], **changes)
+        return replace(lanes.LANE_LIMITS[self.lane], **changes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

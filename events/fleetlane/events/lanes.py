@@ -11,10 +11,8 @@ import msgspec
 from fleetlane.events.times import DAY_MS
 
 REQUEST_BODY_BYTES_MAX: Final = 4_500_000
-"""The largest body that the HTTP API accepts in one request; a larger one is uploaded to S3.
-
-About what Lambda takes: 6 MB of Base64.
-"""
+"""The largest body that the HTTP API accepts in one request: about what Lambda takes, 6 MB of
+Base64. A larger one is uploaded to S3."""
 
 INLINE_BYTES_MAX: Final = 256 * 1024
 """A body up to this size travels inside its Kafka record; above, by reference."""
@@ -174,7 +172,6 @@ LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
 SLOW_TRIES_MAX: Final = 3
 """How often the slow lane tries a message before it is parked, a trigger's time or more apart."""
 
-
 BULK_MESSAGES_PER_BATCH_MAX: Final[Mapping[BulkCause, int]] = MappingProxyType(
     {
         BulkCause.LARGE: 400,
@@ -214,10 +211,8 @@ class LaneFacts(msgspec.Struct, frozen=True, kw_only=True):
 def lane_for(facts: LaneFacts) -> Lane:
     """Decide the lane in which a message lands, once or again. The first rule that holds wins.
 
-    All of a flow that declares the slow lane goes there, as later does what overran or failed in
-    another lane, whatever its facts. What is replayed, quarantined, large or late goes to the bulk
-    lane. The fast lane needs both: the device asked for it, and its flow declares it. The rest is
-    standard.
+    The slow lane also takes, later and whatever its facts, what overran or failed in another lane.
+    The fast lane needs both: the device asked for it, and its flow declares it.
     """
     if facts.declared is Lane.SLOW:
         return Lane.SLOW

@@ -14,7 +14,6 @@ FLEET_WATCH: Final = "fleet_watch"
 STANDING_LEDGER: Final = "standing_ledger"
 """The value of ``job`` for the standing ledger."""
 
-
 NO_FLOW_STREAM: Final = "(none)"
 """The value of ``stream`` for all streams without a flow: devices invent names, we do not."""
 

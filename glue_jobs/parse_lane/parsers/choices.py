@@ -27,10 +27,7 @@ class ChosenParser:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoParser:
-    """Why the messages of a ``flow`` have no parser; without a ``reason`` there is a ``deferral``.
-
-    By default that S3 does not answer.
-    """
+    """Why messages of a ``flow`` have no parser; without a ``reason`` there is a ``deferral``."""
 
     problem: str
     flow: Flow | None = None

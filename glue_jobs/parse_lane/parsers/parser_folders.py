@@ -189,10 +189,9 @@ def _remove_all(folder: Path) -> None:
 
 
 def _used_at(path: Path) -> float:
-    try:
+    with suppress(FileNotFoundError):  # another worker removed it
         return path.stat().st_mtime
-    except FileNotFoundError:
-        return 0.0
+    return 0.0
 
 
 def _bytes_in(folder: Path) -> int:

@@ -36,19 +36,9 @@ _PATTERNS: Final[Mapping[str, str]] = {
 }
 """Headers that differ from message to message; the others repeat, and each value is read once."""
 
+_KIND: Final = (ce.TYPE, ce.DEVICE_TYPE, ce.FIRMWARE, ce.BULK_CAUSE)
 _REPEATING: Final = frozenset(
-    {
-        ce.SPECVERSION,
-        ce.CONTENT_TYPE,
-        ce.TYPE,
-        ce.LANE,
-        ce.BULK_CAUSE,
-        ce.ATTEMPT,
-        ce.SLOW_TRIES,
-        ce.DEVICE_TYPE,
-        ce.FIRMWARE,
-        ce.VIA,
-    }
+    {*_KIND, ce.SPECVERSION, ce.CONTENT_TYPE, ce.LANE, ce.ATTEMPT, ce.SLOW_TRIES, ce.VIA}
 )
 _NEVER_READ: Final = ce.TIME
 _REQUIRED: Final = (
@@ -64,7 +54,6 @@ _REQUIRED: Final = (
 BY_COLUMN_MIN: Final = 24
 """Of so many records on it is the quicker way: what is done to a column costs the same for one."""
 
-_KIND: Final = (ce.TYPE, ce.DEVICE_TYPE, ce.FIRMWARE, ce.BULK_CAUSE)
 _is_allowed: Final = lru_cache(maxsize=4096)(is_allowed_value)
 
 
@@ -91,7 +80,7 @@ class FastPathMessages:
 
     @cached_property
     def attempts(self) -> pa.Array:
-        return self.columns[ce.ATTEMPT].cast(pa.string()).cast(pa.int64())
+        return _numbers(self.columns[ce.ATTEMPT])
 
     def kinds(self) -> Iterator[Rows]:
         """The rows of each kind of messages: all that a choice of their parser may look at."""

@@ -85,10 +85,7 @@ class Payloads:
 
     @contextmanager
     def _copying(self, key: str) -> Iterator[None]:
-        """Each copy that fails takes as long as S3's time-outs: not for every message of a batch.
-
-        For one thread, unlike fetching.
-        """
+        """A failed copy takes S3's time-out: not for each message of a batch. For one thread."""
         if self._copies_failed >= COPIES_FAILED_MAX:
             raise PayloadUnavailableError(key, "other copies failed in this batch")
         try:

@@ -92,7 +92,7 @@ class WaitingMessages:
     """Gathers a batch's messages; of the slow path at most as many as fit in memory."""
 
     def __init__(self, batch: RawBatch, fast: FastPathMessages) -> None:
-        self._batch, self._plain = batch, fast
+        self._batch, self._fast = batch, fast
         self._runs: dict[tuple[Program, int, str | None], _Gathered] = {}
         self._taken_until = self._slow_bytes = 0
 
@@ -110,17 +110,13 @@ class WaitingMessages:
     def taken(self, until: int) -> Iterator[WaitingRun]:
         """Give the messages before row ``until`` that were not given yet, as runs in order."""
         begin, self._taken_until, self._slow_bytes = self._taken_until, until, 0
-        for gathered in self._runs.values():
-            slow, gathered.slow = gathered.slow, {}
-            all_rows = np.concatenate([*gathered.fast, np.fromiter(slow, np.int64, len(slow))])
+        for run in self._runs.values():
+            slow, run.slow = run.slow, {}
+            all_rows = np.concatenate([*run.fast, np.fromiter(slow, np.int64, len(slow))])
             rows = np.sort(all_rows[(all_rows >= begin) & (all_rows < until)])
             if len(rows):
                 yield WaitingRun(
-                    chosen=gathered.chosen,
-                    batch=self._batch,
-                    fast=self._plain,
-                    rows=rows,
-                    slow=slow,
+                    chosen=run.chosen, batch=self._batch, fast=self._fast, rows=rows, slow=slow
                 )
 
     def _run_of(self, chosen: ChosenParser) -> _Gathered:

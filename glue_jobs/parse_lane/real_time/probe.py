@@ -103,11 +103,9 @@ def _answering(arguments: JobArguments) -> ParseBatches:
 def _is_answered(arguments: JobArguments, query: StreamingQuery) -> bool:
     """Send canaries until one comes back; the first ones may be older than the query's begin."""
     own, until_s = uuid.uuid4().bytes, time.monotonic() + PROBE_S
+    servers, security = arguments.kafka_bootstrap_servers, arguments.kafka_security
     producer = Producer(
-        {
-            **producer_configuration(arguments.kafka_bootstrap_servers, PROBE_S),
-            **security_configuration(arguments.kafka_security),
-        }
+        {**producer_configuration(servers, PROBE_S), **security_configuration(security)}
     )
     with closing(coming_heartbeats(arguments)) as reader:
         while time.monotonic() < until_s and query.isActive:

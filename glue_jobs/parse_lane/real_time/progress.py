@@ -81,22 +81,14 @@ class TaskProgress:
             self._counts.update(counts)
 
     def parsed(self, taken: Taken) -> None:
-        """Note that all that comes of records is on its way.
-
-        Raises:
-            NotDurableError: An output failed, of these or of records before.
-        """
+        """Note that all that comes of records is sent; raises ``NotDurableError`` if any failed."""
         with self._changed:
             taken.is_parsed = True
             self._advance()
             self._raise_problem()
 
     def wait_until_durable(self, within_s: float) -> None:
-        """Block until all is confirmed.
-
-        Raises:
-            NotDurableError: An output failed, or was not confirmed in time.
-        """
+        """Block until all is confirmed; raises ``NotDurableError`` if any failed, or is late."""
         with self._changed:
             self._changed.wait_for(lambda: not self._in_flight or self._problem, within_s)
             self._raise_problem()

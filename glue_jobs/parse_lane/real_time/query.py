@@ -42,10 +42,7 @@ def with_markers(records: DataFrame) -> DataFrame:
 def started_in_real_time(
     session: SparkSession, arguments: ParseLaneArguments, *, name: str, pattern: str
 ) -> StreamingQuery:
-    """Start the query in a session that ``session_in_real_time`` gave; returns at once.
-
-    Raises as ``written_to_kafka`` does.
-    """
+    """Start the query in a session of ``session_in_real_time``; raises as ``written_to_kafka``."""
     raw = raw_records(session, arguments, pattern=pattern, messages_per_batch_max=None)
     outputs = with_markers(raw).mapInArrow(parsing_in_real_time(arguments), OUTPUT_SCHEMA)
     plan = QueryPlan(name=name, trigger_ms=0, real_time_batch_ms=arguments.real_time_batch_ms)

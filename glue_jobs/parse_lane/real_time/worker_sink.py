@@ -52,10 +52,7 @@ class WorkerSink:
     ) -> Mapping[str, int]:
         """Hand records over, and count what they are, by ``LaneMetric``'s names.
 
-        Blocks while too much is on its way.
-
-        Raises:
-            NotDurableError: A record before these failed.
+        Blocks while too much is on its way. Raises ``NotDurableError`` if a record before failed.
         """
         topics, keys, values, headers = (column.to_pylist() for column in batch.columns)
         for topic, key, value, pairs in zip(topics, keys, values, headers, strict=True):

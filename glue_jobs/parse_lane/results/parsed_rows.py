@@ -28,9 +28,7 @@ from glue_jobs.parse_lane.results.output_batches import parsed_batch
 
 _FLOWS_KEPT_MAX: Final = 1_000
 _GAP: Final = re.compile(r"<(\w+)>|\"<#(\w+)>\"")
-_SHARED: Final = frozenset(
-    {"stream", "lane", "parser", "instead_of", "revision", "reason", "put_off"}
-)
+_SHARED: Final = ("stream", "lane", "parser", "instead_of", "revision", "reason", "put_off")
 """Fields that are alike in all rows of a run; there is a gap for each of the others."""
 
 

@@ -26,7 +26,7 @@ _DIVERTED_ONCE: Final = 2
 
 
 def next_attempt(
-    record: RawRecord, message: Message, topic: RawTopic, **changes: Any
+    record: RawRecord, message: Message, topic: RawTopic | str, **changes: Any
 ) -> OutputRecord:
     """The same message for another attempt, in ``topic``, with ``changes`` to its envelope."""
     again = replace(message, attempt=message.attempt + 1, **changes)
@@ -63,13 +63,11 @@ def own_topic_record(record: RawRecord, message: Message, flow: Flow) -> OutputR
 
     There it is behind all that landed before it, and the flow halts at it if it fails.
     """
-    again = replace(message, attempt=message.attempt + 1)
-    headers = headers_of(again)
     lane = Lane.SLOW if flow.lane is Lane.SLOW else message.lane
-    own = OutputRecord("", record.key, record.value, headers)
+    own = next_attempt(record, message, flow.raw_topic(lane, device_type=message.device_type))
     if _size_bytes(own) > RECORD_BYTES_MAX:  # no other takes it
-        lane = Lane.SLOW
-    return own._replace(topic=flow.raw_topic(lane, device_type=message.device_type))
+        own = own._replace(topic=flow.raw_topic(Lane.SLOW, device_type=message.device_type))
+    return own
 
 
 def untouched_record(record: RawRecord) -> OutputRecord:

@@ -42,8 +42,8 @@ def decoded_body(body: bytes, encoding: str | None, *, bytes_max: int) -> bytes:
     """
     if encoding is None:
         return body
-    if encoding not in _INFLATERS:
-        allowed = ", ".join(_INFLATERS)
+    if encoding not in _ENCODINGS:
+        allowed = ", ".join(_ENCODINGS)
         raise MalformedMessage(f"body encoding {encoding!r:.80}; allowed: {allowed}")
     try:
         return _inflated(body, encoding, bytes_max)
@@ -51,17 +51,14 @@ def decoded_body(body: bytes, encoding: str | None, *, bytes_max: int) -> bytes:
         raise MalformedMessage(f"not {encoding}: {error}") from None
 
 
-type _Inflater = Any
-"""Of one member or frame; zlib's and zstd's have ``decompress``, ``eof`` and ``unused_data``."""
-
-
 def _inflated(body: bytes, encoding: str, bytes_max: int) -> bytes:
+    new_inflater, parts_max = _ENCODINGS[encoding]
     parts: list[bytes] = []
     room_bytes, rest = bytes_max, body
     while rest or not parts:
-        if len(parts) == _PARTS_MAX[encoding]:
+        if len(parts) == parts_max:
             raise MalformedMessage(f"{len(rest)} bytes follow the {encoding} body; allowed: none")
-        inflater = _INFLATERS[encoding]()
+        inflater = new_inflater()
         part: bytes = inflater.decompress(rest, room_bytes + 1)  # 0 would mean: without limit
         if len(part) > room_bytes:
             raise BodyTooLargeError(encoding, bytes_max)
@@ -72,9 +69,10 @@ def _inflated(body: bytes, encoding: str, bytes_max: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-_INFLATERS: Final[Mapping[str, Callable[[], _Inflater]]] = {
-    "gzip": partial(zlib.decompressobj, _GZIP_WINDOW),
-    "deflate": zlib.decompressobj,
-    "zstd": partial(zstd.ZstdDecompressor, options=_ZSTD_WINDOW),
+_ENCODINGS: Final[Mapping[str, tuple[Callable[[], Any], int]]] = {
+    "gzip": (partial(zlib.decompressobj, _GZIP_WINDOW), PARTS_MAX),
+    "deflate": (zlib.decompressobj, 1),
+    "zstd": (partial(zstd.ZstdDecompressor, options=_ZSTD_WINDOW), PARTS_MAX),
 }
-_PARTS_MAX: Final = {"gzip": PARTS_MAX, "deflate": 1, "zstd": PARTS_MAX}
+"""What inflates one member or frame, and how many of them a body may have. Inflaters of both
+libraries have ``decompress``, ``eof`` and ``unused_data``."""

@@ -46,9 +46,8 @@ def _events(value: object, place: str) -> Iterator[Mapping[str, object]]:
         raise MalformedMessage(f"{place} is {kind_of(value)}; allowed: an object, or an array")
     for position, element in enumerate(value):
         if not isinstance(element, dict):
-            raise MalformedMessage(
-                f"element {position} of {place} is {kind_of(element)}; events are objects"
-            )
+            problem = f"element {position} of {place} is {kind_of(element)}"
+            raise MalformedMessage(f"{problem}; events are objects")
         yield element
 
 
@@ -56,9 +55,8 @@ def _value_at(document: object, path: str) -> object:
     value = document
     for name in path.split("."):
         if not isinstance(value, dict):
-            raise MalformedMessage(
-                f"no {name!r} of {path!r}: found {kind_of(value)}, not an object"
-            )
+            found = f"found {kind_of(value)}, not an object"
+            raise MalformedMessage(f"no {name!r} of {path!r}: {found}")
         if name not in value:
             raise MalformedMessage(f"no {name!r} of {path!r} in the document")
         value = value[name]

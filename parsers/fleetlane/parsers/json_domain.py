@@ -14,6 +14,7 @@ from fleetlane.parsers.contract import MalformedMessage
 DEPTH_MAX = 64
 INTEGER_MIN = -(2**63)
 INTEGER_MAX = 2**64 - 1
+BEYOND_64_BITS: Final = f"is beyond 64 bits: {INTEGER_MIN} to {INTEGER_MAX}"
 
 _INTEGER_DIGITS_MAX = 20
 _SMALLEST_DOUBTFUL_FLOAT = 2.0**63
@@ -34,9 +35,8 @@ def json_value(text: bytes) -> object:
     orjson keeps the last of repeated keys and turns an integer beyond 64 bits into a float, so
     its answer is checked. Only a doubtful text is read again, exactly and slowly.
 
-    Raises:
-        MalformedMessage: It is not JSON in UTF-8, is nested deeper than ``DEPTH_MAX``, repeats a
-            key within an object, or holds a number that is not finite or beyond 64 bits.
+    Raises ``MalformedMessage`` where it is not JSON in UTF-8, is nested deeper than ``DEPTH_MAX``,
+    repeats a key within an object, or holds a number that is not finite or beyond 64 bits.
     """
     try:
         value: object = orjson.loads(text)
@@ -46,9 +46,7 @@ def json_value(text: bytes) -> object:
     keys = _keys_in(value, DEPTH_MAX, doubtful_floats)
     if doubtful_floats or keys != _keys_written_at_most(text):
         # orjson has read it all before, so it is JSON, and not nested too deeply for the stack.
-        json.loads(
-            text.decode(), object_pairs_hook=_require_distinct_keys, parse_int=_require_64_bits
-        )
+        json.loads(text.decode(), object_pairs_hook=_require_distinct, parse_int=_require_64_bits)
     return value
 
 
@@ -94,7 +92,7 @@ def _keys_written_at_most(text: bytes) -> int:
     return text.translate(None, _WHITESPACE).count(b'":')
 
 
-def _require_distinct_keys(pairs: Iterable[tuple[str, object]]) -> None:
+def _require_distinct(pairs: Iterable[tuple[str, object]]) -> None:
     for key in repeated(key for key, _ in pairs):
         raise MalformedMessage(f"key {key!r:.80} is repeated within an object")
 
@@ -110,13 +108,14 @@ def repeated[T: Hashable](values: Iterable[T]) -> Iterator[T]:
 
 def _require_64_bits(digits: str) -> None:
     if len(digits) > _INTEGER_DIGITS_MAX or not INTEGER_MIN <= int(digits) <= INTEGER_MAX:
-        raise MalformedMessage(
-            f"integer {digits:.80} is beyond 64 bits: {INTEGER_MIN} to {INTEGER_MAX}"
-        )
+        raise MalformedMessage(f"integer {digits:.80} {BEYOND_64_BITS}")
 
 
 BytesAs = Literal["base64url", "base64", "hex"]
 """How a byte string is written as text; ``base64url`` is without padding."""
+
+type ForeignReader = Callable[[object], object]
+"""Returns a value of JSON for another one, or raises ``MalformedMessage``."""
 
 VALUES_MAX: Final = 1_000_000
 """In one document: elements of arrays and members of objects, at every depth."""
@@ -160,18 +159,14 @@ class Bounds:
         return MalformedMessage(problem)
 
 
-def in_json_domain(
-    value: object, *, bytes_as: BytesAs, foreign: Callable[[object], object]
-) -> object:
+def in_json_domain(value: object, *, bytes_as: BytesAs, foreign: ForeignReader) -> object:
     """Return ``value`` in JSON's values: byte strings as text, integer keys in decimal.
 
-    What is neither JSON's nor a byte string goes through ``foreign``, which returns a value of
-    JSON or raises ``MalformedMessage``.
+    What is neither JSON's nor a byte string goes through ``foreign``.
 
-    Raises:
-        MalformedMessage: A number is not finite or beyond 64 bits; a key is neither text nor an
-            integer, or two keys become one; or there are more than ``DEPTH_MAX`` levels or
-            ``VALUES_MAX`` values.
+    Raises ``MalformedMessage`` where a number is not finite or beyond 64 bits; a key is neither
+    text nor an integer, or two keys become one; or there are more than ``DEPTH_MAX`` levels or
+    ``VALUES_MAX`` values.
     """
     return _Conversion(BYTES_WRITERS[bytes_as], foreign).value(value)
 
@@ -179,9 +174,7 @@ def in_json_domain(
 def integer_of_64_bits(number: int) -> int:
     """Return ``number``; raises ``MalformedMessage`` where it has over 64 bits, signed or not."""
     if not INTEGER_MIN <= number <= INTEGER_MAX:
-        raise MalformedMessage(
-            f"integer {number} is beyond 64 bits: {INTEGER_MIN} to {INTEGER_MAX}"
-        )
+        raise MalformedMessage(f"integer {number} {BEYOND_64_BITS}")
     return number
 
 
@@ -193,15 +186,12 @@ BYTES_WRITERS: Final[Mapping[BytesAs, Callable[[bytes], str]]] = {
 
 
 class _Conversion(Bounds):
-    def __init__(
-        self, written: Callable[[bytes], str], foreign: Callable[[object], object]
-    ) -> None:
+    def __init__(self, written: Callable[[bytes], str], foreign: ForeignReader) -> None:
         super().__init__()
         self._written, self._foreign = written, foreign
 
     def value(self, value: object) -> object:
-        kind = type(value)
-        if kind in _PLAIN:
+        if type(value) in _PLAIN:
             return value
         if type(value) is int:
             return integer_of_64_bits(value)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, distributions
@@ -122,9 +123,8 @@ _listed_once = cache(_listed)
 def find_parser(use: str, location: str | None = None) -> InstalledParser:
     """Find the one that a flow means by ``use``: a built-in format's name, or ``name==version``.
 
-    Raises:
-        UnknownParserError: It is not installed, not in that version, or not pinned; or two
-            packages offer it.
+    Raises ``UnknownParserError`` where it is not installed, not in that version, or not pinned; or
+    two packages offer it.
     """
     installed = installed_parsers(location)
     matches = [parser for parser in installed if parser.answers_to(use)]
@@ -145,10 +145,8 @@ def located_parser(use: str) -> InstalledParser:
         if problem.matches:
             raise
         for entry in sys.path:
-            try:
+            with suppress(UnknownParserError):
                 return find_parser(use, entry)
-            except UnknownParserError:
-                continue
         raise
 
 

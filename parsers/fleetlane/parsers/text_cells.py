@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, Literal
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.json_domain import INTEGER_MAX, INTEGER_MIN
+from fleetlane.parsers.json_domain import BEYOND_64_BITS, INTEGER_MAX, INTEGER_MIN
 
 CellType = Literal["int", "float", "str", "bool"]
 
@@ -23,10 +23,8 @@ def utf8_text(message: bytes) -> str:
     except UnicodeDecodeError as error:
         line_number = message.count(b"\n", 0, error.start) + 1
         offset = error.start - message.rfind(b"\n", 0, error.start) - 1
-        raise MalformedMessage(
-            f"line {line_number}: byte 0x{message[error.start]:02x} at offset {offset} of the line"
-            " is not UTF-8"
-        ) from None
+        byte = f"byte 0x{message[error.start]:02x} at offset {offset} of the line"
+        raise MalformedMessage(f"line {line_number}: {byte} is not UTF-8") from None
 
 
 def _integer(cell: str) -> int | None:
@@ -37,7 +35,7 @@ def _integer(cell: str) -> int | None:
         raise ValueError(f"{cell!r:.80} is not an integer")
     number = int(digits)
     if not INTEGER_MIN <= number <= INTEGER_MAX:
-        raise ValueError(f"{digits:.80} is beyond 64 bits: {INTEGER_MIN} to {INTEGER_MAX}")
+        raise ValueError(f"{digits:.80} {BEYOND_64_BITS}")
     return number
 
 

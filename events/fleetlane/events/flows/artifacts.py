@@ -104,9 +104,8 @@ def opened_artifact(
 ) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
     """Open an untrusted zip, and read its manifest; defects found in between are refused likewise.
 
-    Raises:
-        BadArtifactError: As ``read_manifest``; or what is read in it is not whole, encrypted, or of
-            a kind that ``zipfile`` does not know.
+    Raises ``BadArtifactError`` as ``read_manifest``; or where what is read in it is not whole,
+    encrypted, or of a kind that ``zipfile`` does not know.
     """
     try:
         archive = zipfile.ZipFile(file)

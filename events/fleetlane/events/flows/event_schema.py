@@ -134,10 +134,8 @@ def _problems_inside(schema: EventSchema, path: tuple[str, ...]) -> Iterator[str
     for name, inner in _mapping(schema.get("properties")).items():
         here = (*path, name)
         if not _is_allowed(name):
-            yield (
-                f"{at}a property is named {name[:_NAME_CHARS_MAX]!r}; allowed: 1 to "
-                f"{_NAME_CHARS_MAX} printable characters, and none of {_NOT_IN_NAMES}"
-            )
+            allowed = f"1 to {_NAME_CHARS_MAX} printable characters, and none of {_NOT_IN_NAMES}"
+            yield f"{at}a property is named {name[:_NAME_CHARS_MAX]!r}; allowed: {allowed}"
         elif isinstance(inner, Mapping):
             yield from _problems_inside(inner, here)
         else:

@@ -38,11 +38,8 @@ def topic_collisions(flows: Iterable[Flow]) -> Iterator[tuple[str, str]]:
     known = list(flows)
     streams = {flow.stream for flow in known}
     for flow in known:
-        for redirect in flow.canonical.redirects:
-            if redirect.to in streams:
-                yield (
-                    flow.stream,
-                    f"field `canonical.redirects` names {redirect.to!r}, but "
-                    f"{canonical_topic(redirect.to)} is the topic of {redirect.to}.toml; redirect "
-                    "to a name that no flow has",
-                )
+        for to in (redirect.to for redirect in flow.canonical.redirects):
+            if to in streams:
+                taken = f"{canonical_topic(to)} is the topic of {to}.toml"
+                problem = f"field `canonical.redirects` names {to!r}, but {taken}"
+                yield flow.stream, f"{problem}; redirect to a name that no flow has"

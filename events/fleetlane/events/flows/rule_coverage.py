@@ -26,10 +26,8 @@ def overlaps(flow: Flow) -> Iterator[str]:
         if kinds is not None and firmware is not None:
             device = _described(kinds[0] if kinds else None)
             both = f"[[parsers]] {place} ({one.use}) and {later_place} ({later.use})"
-            yield (
-                f"{both} are both for {device} with firmware {firmware}, and only the first would "
-                "be used; let their ranges not meet"
-            )
+            overlap = f"{both} are both for {device} with firmware {firmware}"
+            yield f"{overlap}, and only the first would be used; let their ranges not meet"
 
 
 def gaps(flow: Flow) -> Iterator[str]:

@@ -13,8 +13,7 @@ BUCKETS: Final = 16
 MADE_UP: Final = "made-up"
 """``source_topic`` of rows of ``received`` and ``parsed`` that no message is behind: a
 demonstration's past. They count in answers about the fleet, and in no ledger and no hour, so in
-nothing that is usual and in no alarm. The platform writes this column: no device can claim it.
-"""
+nothing that is usual and in no alarm. The platform writes this column: no device can claim it."""
 
 PROPERTIES: Final = MappingProxyType(
     {

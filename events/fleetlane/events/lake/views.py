@@ -176,7 +176,5 @@ def _moved_columns(before: EventSchema, after: EventSchema) -> Iterator[str]:
         now = columns.get(column.path)
         if now is None or now.name != column.name:
             name = "no column" if now is None else f"column `{now.name}`"
-            yield (
-                f"property `{'.'.join(column.path)}` was column `{column.name}` in the lake and "
-                f"would be {name}; name what is new otherwise"
-            )
+            was = f"property `{'.'.join(column.path)}` was column `{column.name}` in the lake"
+            yield f"{was} and would be {name}; name what is new otherwise"

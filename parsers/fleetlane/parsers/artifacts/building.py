@@ -24,9 +24,7 @@ from fleetlane.parsers.registry import ENTRY_POINT_GROUP
 
 OURS: Final = ("fleetlane-parsers", "fleetlane-events", "fleetlane")
 
-_INSTALLERS_NOTES: Final = frozenset(
-    {"INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_cache.json"}
-)
+_INSTALLERS_NOTES: Final = ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_cache.json")
 
 
 class CannotBuildError(FleetlaneError):
@@ -64,9 +62,8 @@ def uv_for(project: Path, program: Path | None = None) -> Uv:
     """Take this uv, or the one on ``PATH``; raises ``CannotBuildError`` where there is none."""
     found = program or shutil.which("uv")
     if found is None:
-        raise CannotBuildError(
-            project.name, "uv is not on the PATH: install it (docs.astral.sh/uv)"
-        )
+        problem = "uv is not on the PATH: install it (docs.astral.sh/uv)"
+        raise CannotBuildError(project.name, problem)
     return Uv(program=Path(found), project=project.absolute())
 
 
@@ -90,11 +87,9 @@ class Built:
 def built(uv: Uv, platform: Platform) -> Built:
     """Build a project: its wheel, and what uv.lock lists for it, but for Fleetlane's own.
 
-    The same files and lock give the same contents. Needs the network where uv's cache lacks
-    something.
+    The same files and lock give the same contents. Needs the network for what uv's cache lacks.
 
-    Raises:
-        CannotBuildError: It does not build, offers no parser, or has dependencies and no uv.lock.
+    Raises ``CannotBuildError`` where it does not build, offers no parser, or needs a uv.lock.
     """
     with tempfile.TemporaryDirectory(prefix="fleetlane-build-") as name:
         wheels, site = Path(name) / "wheel", Path(name) / "site"
@@ -174,10 +169,8 @@ def _names_in(requirements: str) -> Iterator[str]:
 def _parsers_of(itself: Distribution, uv: Uv) -> dict[str, str]:
     parsers = {one.name: one.value for one in itself.entry_points.select(group=ENTRY_POINT_GROUP)}
     if not parsers:
-        problem = (
-            f'it offers no parser: name one under [project.entry-points."{ENTRY_POINT_GROUP}"]'
-        )
-        raise CannotBuildError(uv.project.name, problem)
+        table = f'[project.entry-points."{ENTRY_POINT_GROUP}"]'
+        raise CannotBuildError(uv.project.name, f"it offers no parser: name one under {table}")
     odd = next((name for name in parsers if not is_name(name)), None)
     if odd is not None:
         problem = f"its parser's name {odd!r} does not match {NAME_PATTERN}"

@@ -110,9 +110,8 @@ def unpack(path: Path, folder: Path) -> Manifest:
     Whatever fails leaves the folder half-filled: it is the caller's to remove, and to rename once
     this has returned, where others may look.
 
-    Raises:
-        BadArtifactError: It is no artifact; or a file is missing, there twice, not in the
-            manifest, larger or other than declared, or would lie outside the folder.
+    Raises ``BadArtifactError`` where it is no artifact; or a file is missing, there twice, not in
+    the manifest, larger or other than declared, or would lie outside the folder.
     """
     artifact = path.name
     try:
@@ -157,9 +156,8 @@ def _check_names(archive: zipfile.ZipFile, manifest: Manifest, artifact: str) ->
     found, declared = archive.namelist(), {MANIFEST_NAME, *manifest.members}
     if MANIFEST_NAME in manifest.members or len(found) != len(declared) or {*found} != declared:
         odd = sorted({*found} ^ declared)[:1] or ["one of them twice"]
-        raise BadArtifactError(
-            artifact, f"contains other files than its manifest lists: {odd[0]!r:.200}"
-        )
+        problem = f"contains other files than its manifest lists: {odd[0]!r:.200}"
+        raise BadArtifactError(artifact, problem)
     outside = next((name for name in manifest.members if not _stays_inside(name)), None)
     if outside is not None:
         raise BadArtifactError(artifact, f"file {outside!r:.200} is no plain path below its folder")

@@ -52,10 +52,9 @@ def _data_item(
             raise error.__cause__ from None
         why = f": {error.__cause__!s:.120}" if error.__cause__ else ""
         raise MalformedMessage(f"not CBOR: {error!s:.120}{why}") from None
-    if source.tell() != len(message):
-        raise MalformedMessage(
-            f"{len(message) - source.tell()} bytes follow the data item; allowed: none"
-        )
+    left = len(message) - source.tell()
+    if left:
+        raise MalformedMessage(f"{left} bytes follow the data item; allowed: none")
     return item
 
 

@@ -30,9 +30,8 @@ class Csv:
         readers = {name: CELL_READERS[self.types.get(name, "str")] for name in columns}
         for line_number, cells in rows:
             if len(cells) != len(columns):
-                raise MalformedMessage(
-                    f"line {line_number}: {len(cells)} cells for {len(columns)} columns"
-                )
+                problem = f"{len(cells)} cells for {len(columns)} columns"
+                raise MalformedMessage(f"line {line_number}: {problem}")
             yield event_of(readers, cells, line_number, "column")
 
     def _header(self, rows: Iterator[tuple[int, list[str]]]) -> Sequence[str]:

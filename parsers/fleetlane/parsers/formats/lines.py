@@ -45,9 +45,8 @@ class Lines:
             if line.isspace():
                 continue
             if len(line) > LINE_BYTES_MAX:
-                raise MalformedMessage(
-                    f"line {line_number} has {len(line)} bytes; allowed: {LINE_BYTES_MAX} bytes"
-                )
+                problem = f"line {line_number} has {len(line)} bytes"
+                raise MalformedMessage(f"{problem}; allowed: {LINE_BYTES_MAX} bytes")
             match = expression.fullmatch(line.removesuffix(b"\n").removesuffix(b"\r"))
             if match:
                 texts = match.groups()

@@ -36,9 +36,8 @@ def _unpacked(message: bytes, *, integer_keys: bool) -> object:
             ext_hook=_refuse_extension,
         )
     except msgpack.ExtraData as error:
-        raise MalformedMessage(
-            f"{len(error.extra)} bytes follow the object; allowed: none"
-        ) from None
+        left = len(error.extra)
+        raise MalformedMessage(f"{left} bytes follow the object; allowed: none") from None
     except msgpack.StackError:
         raise MalformedMessage("nested deeper than MessagePack can be read") from None
     except msgpack.FormatError:
@@ -59,9 +58,8 @@ def _distinct(pairs: list[tuple[object, object]]) -> dict[object, object]:
 
 
 def _refuse_extension(extension_type: int, data: bytes) -> object:
-    raise MalformedMessage(
-        f"extension type {extension_type} of {len(data)} bytes; allowed: -1, a timestamp"
-    )
+    found = f"extension type {extension_type} of {len(data)} bytes"
+    raise MalformedMessage(f"{found}; allowed: -1, a timestamp")
 
 
 def _rfc3339(value: object) -> object:
@@ -70,8 +68,7 @@ def _rfc3339(value: object) -> object:
     try:
         second = datetime.fromtimestamp(value.seconds, UTC)
     except (ValueError, OverflowError, OSError):
-        raise MalformedMessage(
-            f"timestamp of {value.seconds} seconds; allowed: years 1 to 9999"
-        ) from None
+        found = f"timestamp of {value.seconds} seconds"
+        raise MalformedMessage(f"{found}; allowed: years 1 to 9999") from None
     fraction = f".{value.nanoseconds:09d}".rstrip("0") if value.nanoseconds else ""
     return f"{second.replace(tzinfo=None).isoformat()}{fraction}Z"

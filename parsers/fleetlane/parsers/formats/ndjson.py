@@ -14,9 +14,8 @@ class Ndjson:
 
     def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
         for line_number, line in enumerate(io.BytesIO(message), start=1):
-            if line.isspace():
-                continue
-            yield _event(line, line_number)
+            if not line.isspace():
+                yield _event(line, line_number)
 
 
 def _event(line: bytes, line_number: int) -> Mapping[str, object]:

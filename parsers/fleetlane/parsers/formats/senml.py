@@ -9,6 +9,7 @@ from typing import Final, Literal
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.json_domain import INTEGER_MAX, INTEGER_MIN, json_value, kind_of
 
+type _Fields = Mapping[str, object]
 _Kind = Literal["a string", "a number", "a boolean"]
 
 VERSION: Final = 10
@@ -52,7 +53,7 @@ class Senml:
             yield event
 
 
-def _fields(record: object) -> Mapping[str, object]:
+def _fields(record: object) -> _Fields:
     if not isinstance(record, dict):
         raise MalformedMessage(f"found {kind_of(record)}; records are objects")
     for label, value in record.items():
@@ -63,7 +64,7 @@ def _fields(record: object) -> Mapping[str, object]:
     return record
 
 
-def _version(record: Mapping[str, object], so_far: object) -> object:
+def _version(record: _Fields, so_far: object) -> object:
     version = record.get("bver", VERSION if so_far is None else so_far)
     if not isinstance(version, int) or not 1 <= version <= VERSION:
         raise MalformedMessage(f"'bver' is {version}; allowed: 1 to {VERSION}")
@@ -72,14 +73,11 @@ def _version(record: Mapping[str, object], so_far: object) -> object:
     return version
 
 
-def _resolved(
-    record: Mapping[str, object], bases: Mapping[str, object], version: object
-) -> Mapping[str, object]:
+def _resolved(record: _Fields, bases: _Fields, version: object) -> _Fields:
     name = f"{bases.get('bn', '')}{record.get('n', '')}"
     if not _NAME.fullmatch(name):
-        raise MalformedMessage(
-            f"name {name!r:.80}; allowed: letters, digits and -:./_ after a letter or digit"
-        )
+        allowed = "letters, digits and -:./_ after a letter or digit"
+        raise MalformedMessage(f"name {name!r:.80}; allowed: {allowed}")
     event: dict[str, object] = {"n": name}
     event |= {label: record[label] for label in record if label not in _RESOLVED}
     if unit := record.get("u", bases.get("bu")):
@@ -91,7 +89,7 @@ def _resolved(
     return event
 
 
-def _value(record: Mapping[str, object], bases: Mapping[str, object]) -> dict[str, object]:
+def _value(record: _Fields, bases: _Fields) -> dict[str, object]:
     labels = [label for label in _VALUES if label in record]
     if len(labels) > 1:
         raise MalformedMessage(f"found {' and '.join(labels)}; allowed: one of {' '.join(_VALUES)}")
@@ -108,7 +106,7 @@ def _value(record: Mapping[str, object], bases: Mapping[str, object]) -> dict[st
     return found
 
 
-def _time(record: Mapping[str, object], bases: Mapping[str, object]) -> Mapping[str, object]:
+def _time(record: _Fields, bases: _Fields) -> _Fields:
     if "t" not in record and "bt" not in bases:
         return {}
     seconds = _sum(bases.get("bt"), record.get("t"), "t")

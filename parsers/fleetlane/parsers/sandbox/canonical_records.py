@@ -102,13 +102,10 @@ class CanonicalRecords:
         return len(self.topic_indexes)
 
     def __iter__(self) -> Iterator[CanonicalRecord]:
-        key_ends, value_ends = self.key_ends.tolist(), self.value_ends.tolist()
-        for number, topic in enumerate(self.topic_indexes):
-            yield CanonicalRecord(
-                topic=self.topics[topic],
-                key=bytes(self.keys[key_ends[number] : key_ends[number + 1]]),
-                value=bytes(self.values[value_ends[number] : value_ends[number + 1]]),
-            )
+        keys = BytesColumn(self.key_ends, self.keys)
+        values = BytesColumn(self.value_ends, self.values)
+        for topic, key, value in zip(self.topic_indexes, keys, values, strict=True):
+            yield CanonicalRecord(topic=self.topics[topic], key=key, value=value)
 
 
 class Columns:

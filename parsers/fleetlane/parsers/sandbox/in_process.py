@@ -62,8 +62,7 @@ class InProcess:
             try:
                 found = _loaded_alone(program)
             except Exception as problem:  # noqa: BLE001 - importing a parser runs code that is not ours
-                text = f"{type(problem).__name__}: {problem}"
-                found = Attempt(Verdict.PARSER_FAILED, text)
+                found = Attempt(Verdict.PARSER_FAILED, f"{type(problem).__name__}: {problem}")
             self._parsers[program] = found
         return found
 

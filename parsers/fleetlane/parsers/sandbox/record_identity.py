@@ -22,9 +22,8 @@ _TAIL: Final = re.compile(
     rb':[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z",)?"timequality":"(?:%b)","data":(?=\{)'
     % "|".join(TimeQuality).encode()
 )
-_HOUR: Final = b"/"
 _KEY_ENDS: Final = {
-    CanonicalKey.DEVICE_HOUR: _HOUR,
+    CanonicalKey.DEVICE_HOUR: b"/",
     CanonicalKey.DEVICE: b"",
     CanonicalKey.EVENT_MILLIS: None,
 }

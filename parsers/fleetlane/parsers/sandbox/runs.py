@@ -51,6 +51,11 @@ def with_encodings(
     )
 
 
+def usual_bytes(received_bytes: int, *, messages: int = 1) -> int:
+    """What messages may inflate to, and their events have, without a charge."""
+    return messages * USUAL_BYTES + USUAL_RATIO * received_bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
     """What a child runs: a parser with its options. Equal programs share a child.

@@ -12,7 +12,6 @@ from fleetlane.parsers.sandbox.runs import Assignment, TimeAllowance
 
 _log = logging.getLogger(__name__)
 
-
 SHORT_US_MIN: Final = 5_000
 """No message is cut before: a computer that does something else in between would cut quick ones."""
 

@@ -38,9 +38,8 @@ def check_folder(folder: Path | str, *, examples: int = EXAMPLES, uv: Path | Non
         FleetlaneError: There is nothing to test, or it does not build.
     """
     project = project_at(Path(folder))
-    findings = [
-        one for checked in checks(project, examples=examples, uv=uv) for one in checked.findings
-    ]
+    checked = checks(project, examples=examples, uv=uv)
+    findings = [one for each in checked for one in each.findings]
     if findings:
         raise ContractBrokenError("\n".join(kept(findings, project.folder)))
 

@@ -9,6 +9,8 @@ from itertools import zip_longest
 
 from fleetlane.parsers.testkit.trials import Outcome, counted_events
 
+type _Event = Mapping[str, object]
+
 ALIGNED_EVENTS_MAX = 2_000
 """Of more events than that, those at the same place are compared."""
 
@@ -64,9 +66,7 @@ def difference(old: Outcome, new: Outcome) -> Difference:
     return Difference(kind=kind, old=before, new=now)
 
 
-def changed_fields(
-    old: Mapping[str, object], new: Mapping[str, object], within: str = ""
-) -> Iterator[FieldChange]:
+def changed_fields(old: _Event, new: _Event, within: str = "") -> Iterator[FieldChange]:
     """All fields that differ, those inside of objects too, in the old one's order."""
     for name in {**old, **new}:
         path = f"{within}{name}"
@@ -83,9 +83,7 @@ def _described(outcome: Outcome) -> str:
     return f"{outcome.reason}: {outcome.detail}"
 
 
-def _event_changes(
-    old: Sequence[Mapping[str, object]], new: Sequence[Mapping[str, object]]
-) -> Iterator[EventChange]:
+def _event_changes(old: Sequence[_Event], new: Sequence[_Event]) -> Iterator[EventChange]:
     for old_places, new_places in _unequal(old, new):
         for before, now in zip_longest(old_places, new_places):
             if before is None or now is None:
@@ -94,9 +92,7 @@ def _event_changes(
                 yield EventChange(old_place=before, new_place=now, fields=fields)
 
 
-def _unequal(
-    old: Sequence[Mapping[str, object]], new: Sequence[Mapping[str, object]]
-) -> Iterator[tuple[range, range]]:
+def _unequal(old: Sequence[_Event], new: Sequence[_Event]) -> Iterator[tuple[range, range]]:
     """Stretches of events that are not equal: their places in both."""
     if len(old) == len(new) or max(len(old), len(new)) > ALIGNED_EVENTS_MAX:
         yield range(len(old)), range(len(new))

@@ -6,8 +6,10 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, Final, Self
+from itertools import batched
+from typing import IO, Final
 
 import msgspec
 
@@ -37,7 +39,7 @@ class ParserProcessGoneError(FleetlaneError):
     sentence = "the process of parser {use!r} {problem}"
 
 
-class ParserProcess:
+class ParserProcess(AbstractContextManager["ParserProcess"]):
     """Tries messages with one subject. Use it as a context: it ends the process.
 
     Without the sandbox a parser runs in that process itself: what crashes or hangs takes it along,
@@ -64,9 +66,6 @@ class ParserProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._is_late = False
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None and self._process is not None:  # nobody reads what it would answer
             self._process.kill()
@@ -78,11 +77,8 @@ class ParserProcess:
 
     def outcomes(self, trials: Sequence[Trial]) -> list[Outcome]:
         """Try messages in order; raises ``ParserProcessGoneError`` where there is a sandbox."""
-        at_once = _TRIALS_AT_ONCE if self._is_sandboxed else 1
-        found: list[Outcome] = []
-        for first in range(0, len(trials), at_once):
-            found += self._answered(trials[first : first + at_once])
-        return found
+        size = _TRIALS_AT_ONCE if self._is_sandboxed else 1
+        return [one for some in batched(trials, size, strict=False) for one in self._answered(some)]
 
     def _answered(self, trials: Sequence[Trial]) -> Sequence[Outcome]:
         process = self._started()

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import msgspec
 
 from fleetlane.events.canonical import MessageFacts, canonical_event_from
-from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord
 from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from fleetlane.parsers.sandbox.results import Attempt, Verdict
@@ -44,17 +43,14 @@ def main(*, is_sandboxed: bool) -> None:
 
 
 def outcomes_of(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]) -> list[Outcome]:
+    senders = [  # the raw id is the message's place, by which its events are found
+        MessageFacts(str(place), trial.device_id, subject.flow.stream, trial.arrival_millis)
+        for place, trial in enumerate(trials)
+    ]
     run = Run(
         program=subject.program,
         assignment=subject.assignment,
-        envelopes=[
-            envelope_of(
-                MessageFacts(  # the raw id is the message's place, by which its events are found
-                    str(place), trial.device_id, subject.flow.stream, trial.arrival_millis
-                )
-            )
-            for place, trial in enumerate(trials)
-        ],
+        envelopes=[envelope_of(sender) for sender in senders],
         bodies=[trial.body for trial in trials],
     )
     attempts: dict[int, Attempt] = {}
@@ -62,8 +58,15 @@ def outcomes_of(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]
     for result in sandboxes.parsed(run, TimeBudget(flow_s_max=1e6)):
         attempts.update(result.attempts)
         for record in result.records:
-            place, event = _event_of(record)
-            events[place].append(event)
+            canonical = canonical_event_from(record.value)
+            event = TrialEvent(
+                topic=record.topic,
+                key=record.key.decode(),
+                time=canonical.time,
+                time_quality=canonical.timequality,
+                data=canonical.data,
+            )
+            events[int(canonical.rawid)].append(event)
     return [
         Outcome(
             reason="crashed" if one.verdict is Verdict.NOT_TRIED else one.verdict.reason,
@@ -73,14 +76,3 @@ def outcomes_of(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]
         )
         for place, one in sorted(attempts.items())
     ]
-
-
-def _event_of(record: CanonicalRecord) -> tuple[int, TrialEvent]:
-    canonical = canonical_event_from(record.value)
-    return int(canonical.rawid), TrialEvent(
-        topic=record.topic,
-        key=record.key.decode(),
-        time=canonical.time,
-        time_quality=canonical.timequality,
-        data=canonical.data,
-    )

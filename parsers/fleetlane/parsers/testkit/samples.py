@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fleetlane.events.envelope import Message, Record, raw_headers
+from fleetlane.events.envelope import Record, raw_headers
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import parser_rule_for
@@ -56,20 +56,15 @@ def recorded_message(record: Record | ExportedRecord) -> RecordedMessage:
     if not (record.topic or PARKED).startswith(("raw.", PARKED)):
         raise NoMessageError(str(record.topic))
     message = message_from(raw_headers(record.headers), record.value)
+    if message.reference is not None:
+        raise BodyElsewhereError(message.raw_id, message.reference.key)
+    body = decoded_body(message.body or b"", message.body_encoding, bytes_max=PAYLOAD_BYTES_MAX)
     return RecordedMessage(
-        trial=Trial(
-            body=_body(message), device_id=message.device_id, arrival_millis=message.arrival_millis
-        ),
+        trial=Trial(body=body, device_id=message.device_id, arrival_millis=message.arrival_millis),
         stream=message.stream,
         device_type=message.device_type,
         firmware=message.firmware,
     )
-
-
-def _body(message: Message) -> bytes:
-    if message.reference is not None:
-        raise BodyElsewhereError(message.raw_id, message.reference.key)
-    return decoded_body(message.body or b"", message.body_encoding, bytes_max=PAYLOAD_BYTES_MAX)
 
 
 _RECORD: Final = ".record.json"
@@ -97,15 +92,14 @@ class Sample:
         return self.path.with_name(f"{name}.json")
 
     @property
-    def expected(self) -> object | None:
+    def expected(self) -> object:
         """The expected outcome, ``None`` where none is written; raises ``BadSampleError``."""
         try:
-            found: object = json.loads(self.expected_path.read_bytes())
+            return json.loads(self.expected_path.read_bytes())
         except FileNotFoundError:
             return None
         except (ValueError, RecursionError) as problem:
             raise BadSampleError(self.expected_path, f"is not JSON: {problem}") from None
-        return found
 
 
 def found_form(outcome: Outcome) -> object:

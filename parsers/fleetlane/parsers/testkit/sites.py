@@ -2,12 +2,11 @@
 
 import tomllib
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Self
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -68,7 +67,7 @@ def project_around(path: Path) -> Project | None:
     return None
 
 
-class Sites:
+class Sites(AbstractContextManager["Sites"]):
     """Finds parsers; as a context, keeps the folders that it builds until it is left.
 
     ``uv`` is the program that builds projects; by default the one on ``PATH``.
@@ -78,9 +77,6 @@ class Sites:
         self._uv = uv
         self._folders = ExitStack()
         self._projects: dict[Path, str | None] = {}
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._folders.close()

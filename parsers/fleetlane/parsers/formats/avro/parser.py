@@ -97,15 +97,13 @@ _CHECKSUM_BYTES = 4  # of zlib's format: some writers leave a part of it behind 
 def container_records(message: bytes, bytes_as: BytesAs) -> Iterator[object]:
     """Yield the records of one file, in JSON's values.
 
-    Raises:
-        MalformedMessage: It is no container file, its schema or codec is not allowed, or a block
-            is not what it claims to be.
+    Raises ``MalformedMessage`` where it is no container file, its schema or codec is not allowed,
+    or a block is not what it claims to be.
     """
     source = Source(message)
-    if message[: len(_MAGIC)] != _MAGIC:
-        raise MalformedMessage(
-            f"starts with {message[:4].hex() or 'nothing'}; a file with 4f626a01"
-        )
+    if not message.startswith(_MAGIC):
+        start = message[: len(_MAGIC)].hex() or "nothing"
+        raise MalformedMessage(f"starts with {start}; a file with {_MAGIC.hex()}")
     source.at = len(_MAGIC)
     metadata = _metadata(source)
     read, codec = _reader(metadata, bytes_as), metadata.get(b"avro.codec", b"null")

@@ -23,7 +23,6 @@ _NO_SCHEMA = (SchemaParseException, UnknownType)
 _NO_TYPE_CHECKED = (ArithmeticError, AttributeError, LookupError, TypeError)
 """What ``parse_schema`` raises besides: it checks no type of what it reads."""
 
-
 type ReadData = Callable[[bytes, int, int], Iterator[object]]
 """Reads of bytes, from a start to the end, so many data that fill them, in JSON's values."""
 

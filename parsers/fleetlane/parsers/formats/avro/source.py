@@ -76,10 +76,6 @@ _DOUBLE = struct.Struct("<d")
 _INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
 
 
-def read_bytes(source: Source) -> bytes:
-    return source.take(source.long())
-
-
 def read_string(source: Source) -> str:
     try:
         return source.take(source.long()).decode()
@@ -110,6 +106,6 @@ PRIMITIVES: Mapping[str, Read] = {
     "float": lambda source: source.finite(_FLOAT.unpack(source.take(4))[0]),
     "double": lambda source: source.finite(_DOUBLE.unpack(source.take(8))[0]),
     "string": read_string,
-    "bytes": read_bytes,
+    "bytes": lambda source: source.take(source.long()),
 }
 """By name. Bytes are not JSON's, and need converting."""

@@ -95,11 +95,8 @@ class Field(Conversion, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         Conversion.__post_init__(self)
         if not self.is_number and not _SIZED.fullmatch(self.type):
-            allowed = ", ".join(NUMBER_CODES)
-            raise ValueError(
-                f"type {self.type!r:.80}; allowed: {allowed}, and text:N, bytes:N, skip:N"
-                " of 1 to 99999 bytes"
-            )
+            allowed = f"{', '.join(NUMBER_CODES)}, and text:N, bytes:N, skip:N of 1 to 99999 bytes"
+            raise ValueError(f"type {self.type!r:.80}; allowed: {allowed}")
         if self.is_converted and not self.is_number:
             raise ValueError(f"scale, offset and values are for numbers, not for {self.type}")
         if self.values and self.is_float:

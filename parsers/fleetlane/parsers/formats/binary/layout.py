@@ -18,13 +18,11 @@ _DIVISOR_MAX = 10**15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Reads fields one after another.
+    """Reads fields one after another, which have ``size_bytes`` together.
 
-    Attributes:
-        size_bytes: Of all fields.
-        runs: Each offset at which the byte order changes, and the struct from there on.
-        checks: The position, among the values, of each constant, with what it must be.
-        outputs: What an event gets: a name, the position of a value, and what it is turned into.
+    ``runs`` are each offset at which the byte order changes, and the struct from there on;
+    ``checks`` the position, among the values, of each constant, with what it must be; ``outputs``
+    what an event gets: a name, the position of a value, and what it is turned into.
     """
 
     size_bytes: int
@@ -48,9 +46,8 @@ class Layout:
     def event(self, values: Sequence[Any]) -> dict[str, object]:
         for label, position, wanted in self.checks:
             if values[position] != wanted:
-                raise MalformedMessage(
-                    f"{label} is {_shown(values[position])}; allowed: {_shown(wanted)}"
-                )
+                found = _shown(values[position])
+                raise MalformedMessage(f"{label} is {found}; allowed: {_shown(wanted)}")
         return {
             name: values[position] if convert is None else convert(values[position])
             for name, position, convert in self.outputs
@@ -133,9 +130,8 @@ def _text(name: str) -> Convert:
         try:
             return raw.partition(b"\0")[0].decode()
         except UnicodeDecodeError as error:
-            raise MalformedMessage(
-                f"{name}: byte 0x{raw[error.start]:02x} at {error.start} is not UTF-8"
-            ) from None
+            byte = f"byte 0x{raw[error.start]:02x} at {error.start}"
+            raise MalformedMessage(f"{name}: {byte} is not UTF-8") from None
 
     return text
 

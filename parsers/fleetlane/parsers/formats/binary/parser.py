@@ -56,17 +56,12 @@ class Binary:
 
     def _require_whole_records(self, message: bytes, count: object) -> None:
         header_bytes, record_bytes = self._header_layout.size_bytes, self._record_layout.size_bytes
+        found_bytes = len(message) - header_bytes
         if isinstance(count, int):
-            wanted = header_bytes + count * record_bytes
-            _require_length(
-                message,
-                wanted,
-                f"{count} records of {record_bytes} after a header of {header_bytes} are",
-            )
-        elif (len(message) - header_bytes) % record_bytes:
-            raise MalformedMessage(
-                f"{len(message) - header_bytes} bytes of records; a record has {record_bytes}"
-            )
+            wanted = f"{count} records of {record_bytes} after a header of {header_bytes} are"
+            _require_length(message, header_bytes + count * record_bytes, wanted)
+        elif found_bytes % record_bytes:
+            raise MalformedMessage(f"{found_bytes} bytes of records; a record has {record_bytes}")
 
 
 def _require_length(message: bytes, wanted_bytes: int, wanted: str) -> None:

@@ -23,10 +23,8 @@ class MessageTypes:
     are decoded one by one: two bytes could claim a message of any width, and a map would hide that
     a key was repeated. Extensions are taken away, and so skipped like unknown fields.
 
-    Attributes:
-        pool: The types.
-        element_types: By the full name of a field, the type of its elements.
-        map_entries: The types that are a map's entries.
+    ``element_types`` has the type of a field's elements by the field's full name, ``map_entries``
+    the types that are a map's entries.
     """
 
     pool: DescriptorPool
@@ -47,15 +45,18 @@ def message_types(descriptor_set: str) -> MessageTypes:
     Raises ``ValueError`` where it is none, or not whole.
     """
     types = MessageTypes(pool=DescriptorPool())
-    for file in _files(descriptor_set):
+    try:
+        files = FileDescriptorSet.FromString(_octets(descriptor_set)).file
+    except DecodeError as problem:
+        raise ValueError(f"descriptor_set is none: {problem}") from None
+    for file in files:
         file.ClearField("extension")
         _open_elements(file.message_type, file.package, types)
         try:
             types.pool.Add(file)
         except TypeError as problem:
-            raise ValueError(
-                f"descriptor_set: {file.name}: {problem} (protoc needs --include_imports)"
-            ) from None
+            why = f"{file.name}: {problem} (protoc needs --include_imports)"
+            raise ValueError(f"descriptor_set: {why}") from None
     return types
 
 
@@ -71,13 +72,6 @@ def decoded(message_class: Any, octets: bytes) -> Any:
         missing = ", ".join(message.FindInitializationErrors())
         raise MalformedMessage(f"required fields are missing: {missing:.200}")
     return message
-
-
-def _files(descriptor_set: str) -> Any:
-    try:
-        return FileDescriptorSet.FromString(_octets(descriptor_set)).file
-    except DecodeError as problem:
-        raise ValueError(f"descriptor_set is none: {problem}") from None
 
 
 def _octets(descriptor_set: str) -> bytes:

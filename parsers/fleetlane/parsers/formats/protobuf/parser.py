@@ -51,10 +51,8 @@ def _delimited(message: bytes) -> Iterator[bytes]:
         length, start = _length(message, at)
         at = start + length
         if at > len(message):
-            raise MalformedMessage(
-                f"a message of {length} bytes is announced at byte {start}; {len(message) - start}"
-                " are left"
-            )
+            announced = f"a message of {length} bytes is announced at byte {start}"
+            raise MalformedMessage(f"{announced}; {len(message) - start} are left")
         yield message[start:at]
 
 

@@ -1,6 +1,6 @@
 """What a decoded message becomes in JSON's values."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,15 +50,12 @@ def _message_writer(descriptor: Any, scope: _Scope) -> Write:
         return writers[name](message, bounds)
 
     writers[name] = write_late
-    write = _fields_writer([(each, _field_writer(each, scope)) for each in descriptor.fields])
-    writers[name] = _unwrapping(name, write)
+    writers[name] = _unwrapping(name, _fields_writer(descriptor, scope))
     return writers[name]
 
 
-def _fields_writer(
-    fields: Iterable[tuple[Any, Write]],
-) -> Callable[[Any, Bounds], dict[str, object]]:
-    plan = [(each.name, each.has_presence, write) for each, write in fields]
+def _fields_writer(descriptor: Any, scope: _Scope) -> Callable[[Any, Bounds], dict[str, object]]:
+    plan = [(one.name, one.has_presence, _field_writer(one, scope)) for one in descriptor.fields]
 
     def write_message(message: Any, bounds: Bounds) -> dict[str, object]:
         bounds.enter(len(plan))
@@ -103,11 +100,9 @@ def _list_writer(write: Write) -> Write:
 
 
 def _map_writer(entry_class: Any, scope: _Scope) -> Write:
-    key_field, value_field = (
-        entry_class.DESCRIPTOR.fields_by_name[name] for name in ("key", "value")
-    )
-    is_boolean = key_field.type == FieldDescriptor.TYPE_BOOL
-    write = _value_writer(value_field, scope)
+    fields = entry_class.DESCRIPTOR.fields_by_name
+    is_boolean = fields["key"].type == FieldDescriptor.TYPE_BOOL
+    write = _value_writer(fields["value"], scope)
 
     def write_map(entries: Any, bounds: Bounds) -> object:
         bounds.enter(len(entries))

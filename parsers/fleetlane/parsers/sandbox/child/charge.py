@@ -6,13 +6,7 @@ from collections.abc import Callable
 from fleetlane.events.lanes import GrowthLimits
 from fleetlane.parsers.body_encoding import BodyTooLargeError, decoded_body
 from fleetlane.parsers.sandbox.results import OverLimitError, Verdict
-from fleetlane.parsers.sandbox.runs import (
-    EVENT_BYTES,
-    USUAL_BYTES,
-    USUAL_RATIO,
-    EncodedBody,
-    TimeAllowance,
-)
+from fleetlane.parsers.sandbox.runs import EVENT_BYTES, EncodedBody, TimeAllowance, usual_bytes
 
 
 class Charge:
@@ -102,13 +96,11 @@ class Growth:
 
     def charge(self, total_bytes: int, events: int = 0, *, received_bytes: int) -> None:
         """Charge what one message has become beyond what is usual."""
-        usual_bytes = USUAL_BYTES + USUAL_RATIO * received_bytes
         grown_bytes = total_bytes + EVENT_BYTES * events
-        self.charged_bytes += max(0, grown_bytes - usual_bytes)
+        self.charged_bytes += max(0, grown_bytes - usual_bytes(received_bytes))
 
     def _allowed(self, received_bytes: int) -> int:
-        left_bytes = max(0, self._left_bytes - self.charged_bytes)
-        return USUAL_BYTES + USUAL_RATIO * received_bytes + left_bytes
+        return usual_bytes(received_bytes) + max(0, self._left_bytes - self.charged_bytes)
 
     def _over(self, detail: str) -> OverLimitError:
         if self._limits.are_last:

@@ -18,10 +18,8 @@ from fleetlane.parsers.sandbox.jail.entering import Jail, Part, enter
 _ANSWER_BYTES_MAX: Final = 1 << 16
 _ATTACH: Final = 16
 
-type Problems = dict[str, str]
 
-
-def tested(jail: Jail) -> tuple[Jail, Problems]:
+def tested(jail: Jail) -> tuple[Jail, dict[str, str]]:
     """The jail with those of its parts that work here, and by name what is wrong with the others.
 
     Needs a process with one thread.

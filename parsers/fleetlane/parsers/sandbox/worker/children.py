@@ -3,6 +3,7 @@
 import logging
 import signal
 import time
+from contextlib import suppress
 from typing import Final
 
 from fleetlane.events.token_bucket import TokenBucket
@@ -58,9 +59,8 @@ class Children:
     def current(self) -> ParserChild:
         """The child that lives on; made if there is none.
 
-        Raises:
-            ParserNotLoadedError: There can be none. Loading is not tried again for ten times as
-                long as the failed load took: a parser that hangs at import holds up nobody.
+        Raises ``ParserNotLoadedError`` where there can be none. Loading is not tried again for ten
+        times as long as the failed load took: a parser that hangs at import holds up nobody.
         """
         if self._child is not None and self._child.is_orphan:
             self.end_current()
@@ -94,23 +94,17 @@ class Children:
         ``is_blamed``: the one before it died. Others had failures that may be the child's own.
         """
         may = self.may_respawn() if is_blamed else self._retries.take(time.monotonic())
-        if not may:
-            return None
-        try:
-            return self._loaded()
-        except ParserNotLoadedError:
-            return None
+        with suppress(ParserNotLoadedError):
+            return self._loaded() if may else None
+        return None
 
     def may_respawn(self) -> bool:
         """Whether one more child may be used up; counts it."""
         may = self._respawns.take(time.monotonic())
-        if self._is_alarmed is may:  # once when it begins, not once a message
-            self._is_alarmed = not may
-            if not may:
-                _log.error(
-                    "parser %s uses up its children too fast: messages go on unparsed",
-                    self._program.use,
-                )
+        if not may and not self._is_alarmed:  # once when it begins, not once a message
+            use = self._program.use
+            _log.error("parser %s uses up its children too fast: messages go on unparsed", use)
+        self._is_alarmed = not may
         return may
 
     def resident_bytes(self) -> int:

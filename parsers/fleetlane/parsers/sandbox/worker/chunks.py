@@ -99,9 +99,8 @@ class Slots:
             {place - first: run.encodings[place] for place in places if place in run.encodings},
         )
         size_bytes = sum(len(buffer) for buffer in buffers)
-        slot, memory = self._free.pop(), None
-        if size_bytes > SLOT_BYTES:
-            memory = WorkerMemory(size_bytes, "large chunk")
+        slot = self._free.pop()
+        memory = WorkerMemory(size_bytes, "large chunk") if size_bytes > SLOT_BYTES else None
         area, at = (self.memory.view, slot * SLOT_BYTES) if memory is None else (memory.view, 0)
         for buffer in buffers:
             area[at : at + len(buffer)] = buffer

@@ -93,8 +93,7 @@ class Feeding:
         except ParserNotLoadedError as problem:
             self._refused = Attempt(problem.verdict, problem.problem)
         except InvalidReplyError as problem:
-            death = self._children.end_current()
-            self._after(_of_invalid_reply(death, problem))
+            self._after(_of_invalid_reply(self._children.end_current(), problem))
 
     def _refusal(self) -> Attempt | None:
         return self._refused if self._time_budget.may_try(self._run.assignment) else NOT_TRIED
@@ -204,12 +203,11 @@ class Feeding:
 
     def _alone(
         self, child: ParserChild | None, chunk: Chunk, place: int, earlier: Attempt
-    ) -> tuple[Attempt, CanonicalRecords, ParserChild | None]:
+    ) -> tuple[Attempt, CanonicalRecords | None, ParserChild | None]:
         """Try one message in a child of its own; also return the child, if it is alive."""
-        nothing = Columns().taken(self._topics)
         if child is None:
             is_untried = earlier is NOT_TRIED
-            return (self._refusal() or earlier) if is_untried else earlier, nothing, None
+            return (self._refusal() or earlier) if is_untried else earlier, None, None
         try:
             only = Piece(chunk=chunk, first=place, count=1)
             self._send(child, only)
@@ -223,7 +221,7 @@ class Feeding:
         except InvalidReplyError as problem:
             death = _of_invalid_reply(child.end(), problem)
         self._time_budget.charge(self._run.assignment, death.worked_us)
-        return Attempt(death.verdict, death.detail, 0, death.worked_us), nothing, None
+        return Attempt(death.verdict, death.detail, 0, death.worked_us), None, None
 
     def _result(
         self,

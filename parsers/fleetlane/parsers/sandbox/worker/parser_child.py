@@ -147,9 +147,8 @@ class ParserChild:
             raise InvalidReplyError("a negative size")
         size = sum(reply.column_sizes)
         if size > REPLY_BYTES_MAX:
-            raise InvalidReplyError(
-                f"a reply of {size} bytes; the limit is {REPLY_BYTES_MAX} bytes"
-            )
+            problem = f"a reply of {size} bytes; the limit is {REPLY_BYTES_MAX} bytes"
+            raise InvalidReplyError(problem)
         used_us, used_bytes = map(sum, zip(self.charged, reply.charged, strict=True))
         self.charged = min(used_us, _CHARGED_MAX), min(used_bytes, _CHARGED_MAX)
         columns = memoryview(bytearray(size))
@@ -171,7 +170,11 @@ class ParserChild:
 
     def end(self) -> ChildExit:
         """End the child, with all that it started, and give how it ended."""
-        ending, mark = self._ended(), self._progress.number[0]
+        self.send(signal.SIGKILL)  # it may have refused to die with an earlier zygote
+        ending: Ending | None = None
+        with suppress(ZygoteGoneError):
+            ending = self._zygote.ended(self.pid)
+        mark = self._progress.number[0]
         self._socket.close()
         os.close(self._handle)
         self._progress.close()
@@ -187,12 +190,6 @@ class ParserChild:
         else:
             verdict, detail = ending.cause(self._memory_bytes_max)
         return ChildExit(verdict=verdict, detail=detail, mark=mark, worked_us=worked_us)
-
-    def _ended(self) -> Ending | None:
-        self.send(signal.SIGKILL)  # it may have refused to die with an earlier zygote
-        with suppress(ZygoteGoneError):
-            return self._zygote.ended(self.pid)
-        return None
 
     def send(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):  # it is gone

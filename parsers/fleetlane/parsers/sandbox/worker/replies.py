@@ -19,13 +19,7 @@ from fleetlane.parsers.sandbox.results import (
     Part,
     Verdict,
 )
-from fleetlane.parsers.sandbox.runs import (
-    EVENT_BYTES,
-    PART_BYTES,
-    USUAL_BYTES,
-    USUAL_RATIO,
-    Assignment,
-)
+from fleetlane.parsers.sandbox.runs import EVENT_BYTES, PART_BYTES, Assignment, usual_bytes
 from fleetlane.parsers.sandbox.worker.parser_child import Worked
 
 _VERDICTS: Final = bytes({*Verdict} - {Verdict.CRASHED, Verdict.CHILDREN_USED_UP})
@@ -128,11 +122,11 @@ def charges_of(
     the same for the next reply.
     """
     beyond_us = max(worked) - int(len(bodies) * by.usual_s * 1e6)
-    charged_bytes, usual_bytes = reply.charged_bytes, len(bodies) * USUAL_BYTES
+    charged_bytes, messages = reply.charged_bytes, len(bodies)
     put_out_bytes = reply.value_bytes + EVENT_BYTES * reply.events
-    if put_out_bytes > charged_bytes + usual_bytes:
-        usual_bytes += USUAL_RATIO * sum(map(len, bodies))
-        charged_bytes = max(charged_bytes, put_out_bytes - usual_bytes)
+    if put_out_bytes > charged_bytes + usual_bytes(0, messages=messages):
+        beyond_bytes = put_out_bytes - usual_bytes(sum(map(len, bodies)), messages=messages)
+        charged_bytes = max(charged_bytes, beyond_bytes)
     charged_us = max(0, reply.charged_us - ahead_us, beyond_us)
     ahead_us += min(charged_us, worked.cpu_us) - reply.charged_us
     return charged_us, charged_bytes, max(0, ahead_us)

@@ -41,8 +41,7 @@ class Sandboxes:
         """Start the zygote. ``parts`` are the jail's; what this system does not have is left out.
 
         ``new_respawns`` gives each parser its limit of children that it may use up, ``new_retries``
-        that of children to retry what failed, and killed none. ``waiting_bytes_max`` is what
-        children that wait may have, all together.
+        that of children to retry what failed, and killed none.
         """
         hide_memory()
         self._zygote = Zygote(parts)

@@ -56,10 +56,8 @@ class Ending(NamedTuple):
     def cause(self, memory_bytes_max: int) -> tuple[Verdict, str]:
         """What this says of the message it worked on, and the same in words."""
         if not os.WIFSIGNALED(self.status):
-            return (
-                Verdict.CRASHED,
-                f"its process ended with exit code {os.WEXITSTATUS(self.status)}",
-            )
+            code = os.WEXITSTATUS(self.status)
+            return Verdict.CRASHED, f"its process ended with exit code {code}"
         number = os.WTERMSIG(self.status)
         name = signal.Signals(number).name if number in signal.valid_signals() else str(number)
         if number == signal.SIGKILL and self.resident_bytes_max > memory_bytes_max // 2:
@@ -100,10 +98,9 @@ class Zygote:
         Raises ``ZygoteGoneError`` where that one ended, and the one started instead too.
         """
         command = {"spawn": msgspec.to_builtins(program)}
-        try:
+        with suppress(ZygoteGoneError):
             return self._asked(command, descriptors)["pid"]
-        except ZygoteGoneError:
-            return self._asked(command, descriptors)["pid"]
+        return self._asked(command, descriptors)["pid"]
 
     def ended(self, pid: int) -> Ending:
         """Kill a child, if it still lives, with all that it started.
