@@ -2,7 +2,7 @@
 
 import logging
 import threading
-import time
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from clients.device_api import DeviceKey
@@ -30,8 +30,11 @@ class LocalCanary:
     Its key is made at each start, and never leaves the process.
     """
 
-    def __init__(self, api_url: str, registry: Registry, *, interval_ms: int) -> None:
+    def __init__(
+        self, api_url: str, registry: Registry, *, interval_ms: int, now: Callable[[], int] = now_ms
+    ) -> None:
         self._api_url, self._registry, self._interval_ms = api_url, registry, interval_ms
+        self._now_ms = now
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="canary", daemon=True)
         self._accepted: list[CanaryMessage] = []
@@ -39,7 +42,7 @@ class LocalCanary:
     def start(self) -> None:
         """Register the device and begin; raises ``RegistryUnavailableError``."""
         key = DeviceKey.generate()
-        self._registry.register(canary_device(key, now_ms=now_ms()))
+        self._registry.register(canary_device(key, now_ms=self._now_ms()))
         self._canary = Canary(api_url=self._api_url, key=key)
         self._thread.start()
 
@@ -53,13 +56,14 @@ class LocalCanary:
         )
 
     def _run(self) -> None:
-        interval_s = self._interval_ms / 1_000
-        while True:
-            at_ms = now_ms()
+        next_ms = 0
+        while not self._stopping.wait(max(0, next_ms - self._now_ms()) / 1_000):
+            at_ms = self._now_ms()
+            if at_ms < next_ms:  # the wait has a clock of its own, which may be faster
+                continue
             slot_ms = slot_at(at_ms, interval_ms=self._interval_ms)
+            next_ms = slot_ms + self._interval_ms
             sent = self._canary.send_all(messages_of(slot_ms), now_ms=at_ms)
             self._accepted += sent.accepted
             for message, problem in sent.problems.items():
                 _log.warning("canary, %s: not accepted: %s", message.route, problem)
-            if self._stopping.wait(interval_s - time.time() % interval_s):
-                return

@@ -1,6 +1,8 @@
 """The registry of devices: who may send, and with which keys. One DynamoDB item a device."""
 
-from collections.abc import Iterable, Mapping
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -13,6 +15,9 @@ from fleetlane.events.names import BadNameError, checked_device_id, checked_name
 
 KEYS_MAX: Final = 2
 _READ_AT_ONCE_MAX: Final = 100
+_PAUSES_S_MAX: Final = (0, 0.05, 0.1, 0.2)
+"""Before each time that many devices are asked for, until DynamoDB has deferred none of them."""
+
 _CURVES: Final = {"EC": "P-256", "OKP": "Ed25519"}
 
 type Jwk = Mapping[str, str]
@@ -85,8 +90,8 @@ class DeviceRegistry:
     Every method raises ``RegistryUnavailableError`` where DynamoDB does not answer.
     """
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    def __init__(self, table: Table, *, pause: Callable[[float], None] = time.sleep) -> None:
+        self._table, self._pause = table, pause
 
     def find(self, device_id: str) -> RegisteredDevice | None:
         """Look a device up, as last written; raises ``BadDeviceError`` for an item that is none."""
@@ -97,19 +102,27 @@ class DeviceRegistry:
 
     def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
         """Look many devices up, a hundred a call; an item that is no device is left out."""
-        name, found = self._table.name, {}
+        found = dict[str, RegisteredDevice]()
         for some in batched(sorted(set(device_ids)), _READ_AT_ONCE_MAX, strict=False):
-            keys = [{"device_id": device_id} for device_id in some]
-            wanted: Any = {name: {"Keys": keys, "ConsistentRead": True}}
-            with asking(RegistryUnavailableError):
-                answer = self._table.meta.client.batch_get_item(RequestItems=wanted)
-            if answer.get("UnprocessedKeys"):
-                raise RegistryUnavailableError("DynamoDB deferred a part of the answer")
-            for item in answer["Responses"][name]:
+            for item in self._items([{"device_id": device_id} for device_id in some]):
                 with suppress(BadDeviceError):
                     device = device_from_item(item)
                     found[device.device_id] = device
         return found
+
+    def _items(self, keys: list[dict[str, str]]) -> Iterator[Any]:
+        """Read items; those that DynamoDB defers are asked for again, which boto3 does not do."""
+        wanted: Any = {self._table.name: {"Keys": keys, "ConsistentRead": True}}
+        for pause_s_max in _PAUSES_S_MAX:
+            self._pause(random.uniform(0, pause_s_max))  # noqa: S311 - no secret
+            with asking(RegistryUnavailableError):
+                answer = self._table.meta.client.batch_get_item(RequestItems=wanted)
+            yield from answer["Responses"].get(self._table.name, ())
+            wanted = answer.get("UnprocessedKeys")
+            if not wanted:
+                return
+        times = len(_PAUSES_S_MAX)
+        raise RegistryUnavailableError(f"DynamoDB deferred a part of the answer, {times} times")
 
     def register(self, device: RegisteredDevice) -> None:
         """Write one device, over what was there."""

@@ -37,25 +37,38 @@ def failed_messages(
 ) -> list[str]:
     """Land what a batch of messages tells of; give the ids of those that are to come again.
 
-    In an outage nothing more is tried: a batch waits for Kafka or S3 a few times, not once a
-    message.
+    A fault of one upload stops no other of its message. In an outage nothing more is tried: a batch
+    waits for Kafka or S3 a few times, not once a message.
     """
     failed: list[str] = []
     in_a_row = 0
     for message in messages:
         try:
             if in_a_row < OUTAGES_MAX:
-                for key in uploaded_keys(message["body"]):
-                    land(key)
-                in_a_row = 0
-                continue
-        except (*FAULTS, BadNotificationError) as problem:
+                keys = uploaded_keys(message["body"])
+                landed = [_try_landing(key, land, on_failure) for key in keys]
+                if all(landed):
+                    in_a_row = 0
+                    continue
+        except BadNotificationError as problem:
             on_failure(problem)
         except OUTAGES as problem:
             in_a_row += 1
             on_failure(problem)
         failed.append(message["messageId"])
     return failed
+
+
+def _try_landing(
+    key: str, land: Callable[[str], object], on_failure: Callable[[FleetlaneError], None]
+) -> bool:
+    """Whether an upload landed; ``on_failure`` receives its fault. Raises ``OUTAGES``."""
+    try:
+        land(key)
+    except FAULTS as problem:
+        on_failure(problem)
+        return False
+    return True
 
 
 def uploaded_keys(notification: str) -> Iterator[str]:

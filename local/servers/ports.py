@@ -35,5 +35,7 @@ def remembered_port(path: Path) -> int:
     """
     noted = int(json.loads(path.read_text())) if path.exists() else None
     port = noted if noted is not None and is_free(noted) else free_port()
-    path.write_text(f"{port}\n")
+    beside = path.with_suffix(".new")  # a start that is killed leaves no half of a note
+    beside.write_text(f"{port}\n")
+    beside.replace(path)
     return port

@@ -213,6 +213,10 @@ class FlowPublisher:
             return self._activate(sorted(flows))
         except FleetlaneError:
             for owner, before in had.items():
-                if before is not None:
-                    self.owned.want(owner, before)
+                self.owned.want(owner, before or self._as_in_force(owner))
             raise
+
+    def _as_in_force(self, owner: str) -> WantedVersion:
+        """What an owner has, maybe no flow: nobody may delete a wish, and others' would meet it."""
+        part = self.current().of_owner(owner)
+        return WantedVersion(self.owned.of(owner).publish(part.flows, part.artifacts))

@@ -1,7 +1,7 @@
 """The device registry: the fake and moto's DynamoDB keep the same promises."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
@@ -94,6 +94,39 @@ def test_among_many_an_item_that_is_no_device_is_left_out(
     registry.register(_device("d-2", keys=(OLD_KEY,)))
 
     assert list(registry.find_all(["d-1", "d-2"])) == ["d-2"]
+
+
+def defer_one_of_each(table: "Table", *, answers: int) -> None:
+    """Have the first answers about many devices leave one of them for the next."""
+    left = iter(range(answers))
+
+    def defer(parsed: Any, **_: object) -> None:
+        if next(left, None) is not None:
+            item = parsed["Responses"]["devices"].pop()
+            keys = [{"device_id": item["device_id"]}]
+            parsed["UnprocessedKeys"] = {"devices": {"Keys": keys, "ConsistentRead": True}}
+
+    table.meta.client.meta.events.register("after-call.dynamodb.BatchGetItem", defer)
+
+
+def test_what_dynamodb_defers_of_many_is_asked_for_again(table: "Table") -> None:
+    pauses_s, fleet = list[float](), {f"d-{n}": _device(f"d-{n}", keys=(OLD_KEY,)) for n in "123"}
+    registry = DeviceRegistry(table, pause=pauses_s.append)
+    registry.register_all(fleet.values())
+    defer_one_of_each(table, answers=2)
+
+    found = registry.find_all(fleet)
+
+    assert (found, len(pauses_s)) == (fleet, 3)
+
+
+def test_what_dynamodb_defers_again_and_again_is_an_outage(table: "Table") -> None:
+    registry = DeviceRegistry(table, pause=lambda _: None)
+    registry.register(_device("d-1", keys=(OLD_KEY,)))
+    defer_one_of_each(table, answers=99)
+
+    with pytest.raises(RegistryUnavailableError, match="deferred a part of the answer, 4 times"):
+        registry.find_all(["d-1"])
 
 
 def test_of_many_a_missing_table_is_an_outage(table: "Table") -> None:

@@ -225,6 +225,28 @@ def test_an_owner_whose_version_is_refused_wants_what_it_had(publisher: FlowPubl
     assert publisher.owned.wanted("red") == wanted
 
 
+def test_a_refused_first_publication_holds_up_no_other_owner(publisher: FlowPublisher) -> None:
+    with pytest.raises(FlowsRefusedError):
+        publisher.publish_owners([replace(flow("a", "red"), schema={"type": "array"})])
+
+    publisher.publish_owners([flow("b", "blue")])
+
+    assert streams(publisher) == ["b"]
+
+
+def test_a_refused_version_leaves_an_owner_what_it_had_before_owners_had_a_place(
+    publisher: FlowPublisher,
+) -> None:
+    flows = publisher.flows
+    flows.make_current(flows.publish([flow("a", "red")]))
+    with pytest.raises(FlowsRefusedError):
+        publisher.publish_owners([replace(flow("b", "red"), schema={"type": "array"})])
+
+    publisher._activate(["red"])
+
+    assert streams(publisher) == ["a"]
+
+
 def test_an_owner_of_any_name_has_a_place_of_its_own(publisher: FlowPublisher) -> None:
     publisher.publish_owners([flow("a", "Red & Co / east")])
     publisher.publish_owners([flow("b", "Red & Co ")])

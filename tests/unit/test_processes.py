@@ -222,6 +222,17 @@ def test_a_port_that_somebody_took_is_replaced_and_noted(tmp_path: Path) -> None
     assert (second != first, remembered_port(tmp_path / "port.json")) == (True, second)
 
 
+def test_a_note_of_a_port_is_replaced_at_once_whole(tmp_path: Path) -> None:
+    note, before = tmp_path / "port.json", tmp_path / "before"
+    first = remembered_port(note)
+    before.hardlink_to(note)
+
+    with socket.create_server(("127.0.0.1", first)):
+        remembered_port(note)
+
+    assert before.read_text() == f"{first}\n"
+
+
 def test_a_port_that_is_listened_on_is_not_free() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]

@@ -3,14 +3,16 @@
 import json
 from pathlib import Path
 
+import boto3
 import pytest
 from typer.testing import CliRunner
 
 from clients.device_api import DeviceKey
+from clients.devices.registry import DeviceStatus
 from fleetlane.cli.main import app
 from operations.devices.stores import DeviceStores
 from tests.deployed_stage import use_region
-from tests.unit.cli.conftest import Device, added, jwk_file, keys_of
+from tests.unit.cli.conftest import BUCKET, Device, added, jwk_file, keys_of, status_of
 
 
 def test_a_device_is_registered_with_its_own_public_key(
@@ -36,6 +38,20 @@ def test_a_device_is_not_registered_twice(device: Device, key_file: Path) -> Non
     result = device("add", "d-1", "--public-key", str(key_file))
 
     assert (result.exit_code, "exists already" in result.stderr) == (1, True)
+
+
+def test_a_device_that_is_replaced_stays_revoked(
+    device: Device, stores: DeviceStores, key_file: Path, tmp_path: Path
+) -> None:
+    added(device, "d-1", key_file)
+    device("revoke", "d-1")
+    second = DeviceKey.generate()
+
+    new_key = jwk_file(tmp_path / "2.jwk", second)
+    result = device("add", "d-1", "--public-key", str(new_key), "--replace")
+
+    assert (status_of(stores), keys_of(stores)) == (DeviceStatus.REVOKED, (second.public_jwk,))
+    assert "it stays revoked, until `fleetlane device release d-1`" in result.stdout
 
 
 def test_a_stage_and_a_data_folder_are_not_both_given(device: Device, tmp_path: Path) -> None:
@@ -83,6 +99,20 @@ def test_a_device_is_shown_for_people_too(device: Device, key_file: Path) -> Non
 
     assert "status         active" in lines
     assert "override       -" in lines
+
+
+def test_where_s3_gives_no_overrides_all_else_of_a_device_is_shown(
+    device: Device, key_file: Path
+) -> None:
+    added(device, "d-1", key_file)
+    boto3.client("s3").delete_bucket(Bucket=BUCKET)
+
+    result = device("show", "d-1")
+
+    lines = result.stdout.splitlines()
+    assert ("status         active" in lines, "override" in result.stdout) == (True, False)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: overrides/current.json cannot be reached: ")
 
 
 def test_a_device_that_is_not_there_cannot_be_shown(device: Device) -> None:

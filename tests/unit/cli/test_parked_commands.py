@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,18 @@ def test_expired_payloads_are_an_error_after_all_else_is_reported(
 
     said = json.loads(capsys.readouterr().out)
     assert (said["replayed"], said["expired"]) == (0, [RAW_ID])
+
+
+def test_expired_records_are_reported_beside_expired_payloads(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    plan, stores = replace(PLAN, expired=(RAW_ID,)), Platform.on_laptop(NOWHERE, Path()).messages
+
+    with pytest.raises(PayloadsExpiredError, match=RAW_ID):
+        carry_out(plan, stores, dry_run=False, as_json=True, records=FakeStore())
+
+    problem = "found: 201, replayed: 0; the records of the others have expired"
+    assert f"error: {problem}\n" in capsys.readouterr().err
 
 
 def test_a_body_that_is_gone_keeps_no_other_message_from_its_file(tmp_path: Path) -> None:

@@ -159,6 +159,12 @@ def test_a_listed_version_names_owners_flows_parsers_and_who_published(run: Run)
     ]
 
 
+def test_of_an_owner_where_no_flows_were_ever_in_force_none_are_listed(run: Run) -> None:
+    listed = run("flow", "list", "--owner", "acme")
+
+    assert (listed.exit_code, listed.stdout) == (0, "No flows were published yet.\n")
+
+
 def test_a_listed_version_that_was_rolled_back_says_so(run: Run) -> None:
     first, second = in_force(flow("gps")), in_force(flow("tank"))
     publisher().flows.make_current(first)

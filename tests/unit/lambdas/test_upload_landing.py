@@ -238,6 +238,19 @@ def test_an_upload_that_kafka_does_not_take_holds_up_no_other_of_its_batch(
     assert (failed, problems, landed) == (["m-uploads/bad"], [problem], keys[1:])
 
 
+def test_an_upload_that_cannot_land_holds_up_no_other_of_its_notification() -> None:
+    world, problems = World(), list[FleetlaneError]()
+    by_hand, missing = "uploads/by-hand", upload_key("1" + "b" * 32, issued_millis=0)
+
+    failed = failed_messages(
+        [notification("m-1", by_hand, missing, KEY)], world.landing.land, problems.append
+    )
+
+    assert failed == ["m-1"]
+    assert [type(problem) for problem in problems] == [NotAnUploadError, PayloadMissingError]
+    assert len(world.messages()) == 1
+
+
 def test_a_key_in_a_notification_is_decoded() -> None:
     landed: list[str] = []
 

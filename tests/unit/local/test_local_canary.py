@@ -4,12 +4,14 @@ import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from typing import Any
 
 import pytest
 
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events.canary import DEVICE_ID, EACH_MINUTE, CanaryMessage, Route
+from fleetlane.events.times import now_ms
 from local.canary import LocalCanary
 
 INTERVAL_MS = 250
@@ -88,6 +90,19 @@ def test_every_slot_is_sent_once_and_each_message_has_its_receipt(door: Door) ->
     assert [device.device_id for device in registry.devices] == [DEVICE_ID]
     assert len(door.keys) == len(set(door.keys)) == len(receipts)
     assert {key.rpartition("-")[2] for key in door.keys} == set(EACH_MINUTE)
+
+
+def test_a_slot_is_sent_once_by_a_clock_that_is_slower_than_the_wait(door: Door) -> None:
+    asked_at_ms = count(now_ms(), 40)  # so much passes from one look at the clock to the next
+    canary = LocalCanary(
+        door.url, FakeRegistry(), interval_ms=INTERVAL_MS, now=lambda: next(asked_at_ms)
+    )
+
+    canary.start()
+    assert door.has_seen_enough.wait(30)
+    canary.stop()
+
+    assert len(door.keys) == len(set(door.keys))
 
 
 def test_once_stopped_it_sends_nothing_more(door: Door) -> None:

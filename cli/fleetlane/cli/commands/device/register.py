@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from clients.device_api import DeviceKey
-from clients.devices.registry import RegisteredDevice
+from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.options.selection import BadOptionsError, DeviceId, WholeDeviceId
 from fleetlane.cli.options.stage import PlatformOptions
@@ -49,7 +49,7 @@ def add(
         str | None, typer.Option(metavar="ID", help="The gateway that may send its messages.")
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace a device that exists, and its keys.")
+        bool, typer.Option("--replace", help="Replace a device and its keys; its status stays.")
     ] = False,
     where: PlatformOptions,
 ) -> None:
@@ -61,18 +61,23 @@ def add(
     stores = where.platform().devices
     keys, (jwk, private) = DeviceKeys(where.folder, where.stage), _key(public_key, where.stage)
     is_kept = private is not None and keys.path(device_id).exists()
-    if not replace and (is_kept or stores.registry.find(device_id) is not None):
+    present = stores.registry.find(device_id)
+    if not replace and (is_kept or present is not None):
         raise DeviceExistsError(device_id)
 
+    status = DeviceStatus.ACTIVE if present is None else present.status
     device = RegisteredDevice(
         device_id=device_id,
         device_type=device_type,
+        status=status,
         keys=(jwk,),
         gateway_id=gateway,
         registered_ms=now_ms(),
     )
     stores.registry.register(device)
     typer.echo(f"registered device {device_id} of type {device_type}, key {jwk['kid']}")
+    if status is not DeviceStatus.ACTIVE:
+        typer.echo(f"it stays {status}, until `fleetlane device release {device_id}`")
     if private is not None:
         typer.echo(f"private key: {keys.write(device_id, private)}")
 

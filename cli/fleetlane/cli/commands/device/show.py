@@ -57,6 +57,7 @@ def show(
     """Print a device: its keys, its status, when it was last seen, and its overrides.
 
     "Last seen" is noted at most once a day (UTC), and not for messages that a gateway relays.
+    Overrides are in S3: where that does not give them, all else is printed before the error.
     """
     stores = where.platform().devices
     device_id = stores.named(device_id)
@@ -64,13 +65,19 @@ def show(
     device = stores.registry.find(device_id)
     if device is None:
         raise UnknownDeviceError(device_id)
-    overrides = stores.overrides.read()
     sighting = stores.sightings.find(device_id)
     seen = {
         "last_seen": sighting and _time_text(sighting.seen_ms),
         "firmware": sighting and sighting.firmware,
     }
-    facts = _facts(device) | seen | _held(device_id, overrides, at_ms=now_ms())
+    facts = _facts(device) | seen
+    try:
+        facts |= _held(device_id, stores.overrides.read(), at_ms=now_ms())
+    finally:
+        _print(facts, times, as_json=as_json)
+
+
+def _print(facts: dict[str, Any], times: TimeOptions, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(facts))
         return

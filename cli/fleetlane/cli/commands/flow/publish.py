@@ -153,7 +153,7 @@ def versions(
     publisher = where.platform().publisher
     history, published = publisher.flows.history(), publisher.flows.versions()
     if owner is not None:
-        history = publisher.flows.current().owners.get(owner, ())
+        history = publisher.current().owners.get(owner, ())
         published = publisher.owned.of(owner).versions()
     parts = {version: publisher.parts(version, owner) for version in history[:_DETAILED_MAX]}
     states = _states(history, parts, publisher)

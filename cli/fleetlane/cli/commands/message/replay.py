@@ -42,14 +42,18 @@ def carry_out(
 
     It is read again from ``records``, which are Kafka's if they are not given. Raises
     ``PayloadsExpiredError`` or ``RecordsExpiredError`` where all others were replayed, and
-    ``NotDurableError`` where Kafka did not take one; doing it again is safe.
+    ``NotDurableError`` where Kafka did not take one; doing it again is safe. Where both have
+    expired, that of the records is only printed.
     """
     landed = 0 if dry_run else _landed(plan, stores, records or stores.records())
     typer.echo(_json(plan, landed) if as_json else _text(plan, landed, dry_run=dry_run))
+    if not dry_run and landed < len(plan.attempts):
+        gone = RecordsExpiredError(len(plan.attempts), landed)
+        if not plan.expired:
+            raise gone
+        typer.echo(f"error: {gone}", err=True)
     if plan.expired:
         raise PayloadsExpiredError(plan.expired)
-    if not dry_run and landed < len(plan.attempts):
-        raise RecordsExpiredError(len(plan.attempts), landed)
 
 
 def _landed(plan: ReplayPlan, stores: MessageStores, records: RecordStore) -> int:
