@@ -6,13 +6,16 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
 from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
 from fleetlane.parsers.sandbox.packets import Reply, data_packets
-from fleetlane.parsers.sandbox.results import InvalidReplyError
+from fleetlane.parsers.sandbox.results import NO_TIME, InvalidReplyError
 from fleetlane.parsers.sandbox.runs import EVENT_BYTES, USUAL_BYTES, USUAL_RATIO, Assignment
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory, read_only
 from fleetlane.parsers.sandbox.time_budget import Stopwatch, cpu_ns
@@ -48,13 +51,40 @@ def test_the_cpu_time_of_a_process_is_that_of_all_its_threads() -> None:
     with subprocess.Popen(busy, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.read(1)
-        used_ns = cpu_ns(process.pid)
-        while cpu_ns(process.pid) < used_ns + 50_000_000:
+        used_ns, _ = cpu_ns(process.pid)
+        while cpu_ns(process.pid)[0] < used_ns + 50_000_000:
             time.sleep(0.01)
 
         process.kill()
 
-    assert cpu_ns(process.pid) == 0, "it is gone"
+    assert cpu_ns(process.pid) == (0, False), "it is gone"
+
+
+def test_what_a_process_waits_for_a_cpu_is_not_its_work() -> None:
+    with ExitStack() as started:
+        waits, *_ = (started.enter_context(_busy_on_one_cpu(nice=nice)) for nice in (19, 0, 0))
+        stopwatch, (before_ns, _) = Stopwatch(waits.pid, tick_s=0.05), cpu_ns(waits.pid)
+        for _ in range(40):
+            time.sleep(0.05)
+            stopwatch.read()
+
+        used_ns, _ = cpu_ns(waits.pid)
+
+    assert stopwatch.worked_s < (used_ns - before_ns) / 1e9 + 0.5, "of two seconds"
+
+
+@contextmanager
+def _busy_on_one_cpu(*, nice: int) -> Iterator[subprocess.Popen[bytes]]:
+    cpu = min(os.sched_getaffinity(0))
+    code = f"import os; os.sched_setaffinity(0, [{cpu}]); os.nice({nice}); print(flush=True)"
+    command = [sys.executable, "-c", f"{code}\nwhile True: pass"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 _THREADS = """
@@ -105,11 +135,17 @@ def test_a_child_has_its_memory_limit_before_the_worker_is_told_that_it_is_ready
 
 
 def _columns(
-    *, verdict: int = 0, events: int = 1, ends: tuple[int, ...] = (0, 4), topic: int = 0
+    *,
+    verdict: int = 0,
+    events: int = 1,
+    times: tuple[int, int] = (NO_TIME, NO_TIME),
+    ends: tuple[int, ...] = (0, 4),
+    topic: int = 0,
 ) -> memoryview:
-    numbers, no_time = array.array("i", ends).tobytes(), bytes(8)
+    numbers = array.array("i", ends).tobytes()
     counts, parse_us = (array.array("I", [number]).tobytes() for number in (events, 10))
-    notes = (bytes([verdict]), counts, parse_us, no_time, no_time)
+    first_ms, last_ms = (array.array("q", [number]).tobytes() for number in times)
+    notes = (bytes([verdict]), counts, parse_us, first_ms, last_ms)
     columns = (*notes, numbers, numbers, bytes([topic]), b"key.", b"val.")
     return memoryview(b"".join(b"".join(packet) for packet in data_packets(columns)))
 
@@ -120,8 +156,9 @@ def _reply(**changes: int) -> Reply:
     return Reply(**fields | changes)
 
 
-def test_what_a_child_sent_is_read() -> None:
-    part, records = read_result(_reply(), _columns(), TOPICS)
+@pytest.mark.parametrize("times", [(NO_TIME, NO_TIME), (MILLIS_MIN, MILLIS_MAX)])
+def test_what_a_child_sent_is_read(times: tuple[int, int]) -> None:
+    part, records = read_result(_reply(), _columns(times=times), TOPICS)
 
     assert (part.messages, list(records)) == (1, [("canonical.gps", b"key.", b"val.")])
 
@@ -169,7 +206,7 @@ def test_cpu_time_that_was_not_reported_yet_is_a_credit_for_the_replies_behind()
     assert (charges, ahead_us) == ([2_900_000, 0, 100_000], 0)
 
 
-@pytest.mark.parametrize("size", ["events", "value_bytes"])
+@pytest.mark.parametrize("size", ["events", "key_bytes", "value_bytes", "detail_bytes"])
 def test_more_than_messages_may_put_out_is_refused(size: str) -> None:
     with pytest.raises(InvalidReplyError, match="more than"):
         check_growth(_reply(**{size: 128 << 20}), BY.growth)
@@ -185,6 +222,10 @@ def test_more_than_messages_may_put_out_is_refused(size: str) -> None:
         (_columns(verdict=10, events=0), "notes"),
         (_columns(events=2), "number of events"),
         (_columns(verdict=1), "failed"),
+        (_columns(times=(1 << 61, 1 << 61)), "times"),
+        (_columns(times=(-(1 << 61), 0)), "times"),
+        (_columns(times=(0, NO_TIME)), "times"),
+        (_columns(times=(1, 0)), "times"),
     ],
 )
 def test_what_does_not_hold_together_is_refused(columns: memoryview, problem: str) -> None:
