@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
+from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import DAILY, HOURLY, PARSED, RECEIVED, LakeTable
@@ -11,6 +12,9 @@ from fleetlane.events.times import HOUR_MS, day_of
 from glue_jobs.lake.commits import TableLog
 from glue_jobs.lake.merging import Check, write_days
 from glue_jobs.lake.summaries import closed_hour_ms, daily_rows, hourly_rows
+
+DAYS_AT_ONCE: Final = 3
+"""An erasure or a long replay touches hundreds: batches go on between the turns for them."""
 
 
 class DayCounts:
@@ -23,58 +27,62 @@ class DayCounts:
     def __init__(self, session: SparkSession, logs: Mapping[LakeTable, TableLog]) -> None:
         self._session, self._logs = session, logs
         self._by_device, self._by_hour = set[date](), set[date]()
-        self._closed_ms = 0
+        self._until_an_hour_is_over = set[date]()
+        self._latest_ms = self._closed_ms = 0
         self.has_failed = False
 
     def add(self, days: Iterable[date]) -> None:
         touched = set(days)
         self._by_device |= touched
-        self._by_hour |= touched
+        self._until_an_hour_is_over |= touched
 
     def add_of_others(self) -> None:
         """Add the days written since they were counted, as an application that ended left them.
 
-        And the last one: maybe not all of its hours were over.
+        And the last two: maybe not all of their hours were over.
         """
         received, parsed, daily, hourly = map(self._written_at, (RECEIVED, PARSED, DAILY, HOURLY))
         for written in (received, parsed):
             for day, at in written.items():
-                if not all(day in counted and counted[day] >= at for counted in (daily, hourly)):
+                # An old day's hours say no more when they were written, its devices do.
+                if day not in daily or min(daily[day], hourly.get(day, at)) < at:
                     self.add([day])
-        self.add(sorted(received)[-1:])
+        self.add(sorted(received)[-2:])
 
     def write(self, check: Check) -> None:
-        """Count what was added: by device now, by hour when another hour is over.
+        """Count some of what was added, newest first: by device, and by hour once another is over.
 
         An hour is over once a message came some minutes after it; a day waits for its last one.
         """
-        if not self._by_device:
+        if not (self._by_device or self._by_hour):
             return
         self.has_failed = True
-        days = sorted(self._by_device)
-        write_days(lambda: daily_rows(*self._of(days)), self._logs[DAILY], check)
-        received, _ = self._where(F.col("day") >= days[-1])
-        [(latest_ms,)] = received.agg(F.max("received_ms")).collect()
-        closed_ms = closed_hour_ms(latest_ms or 0)
+        if days := sorted(self._by_device)[-DAYS_AT_ONCE:]:
+            write_days(lambda: daily_rows(*self._of(days)), self._logs[DAILY], check)
+            received, _ = self._of(days[-1:])
+            [(latest_ms,)] = received.agg(F.max("received_ms")).collect()
+            self._latest_ms = max(self._latest_ms, latest_ms or 0)
+            self._by_device -= {*days}
+        closed_ms = closed_hour_ms(self._latest_ms)
         if closed_ms > self._closed_ms:  # not each time: it reads whole days once more
-            waiting = sorted(self._by_hour)
+            waiting, self._closed_ms = self._until_an_hour_is_over, closed_ms
+            self._by_hour |= waiting
+            self._until_an_hour_is_over = {
+                day for day in waiting if day >= day_of(closed_ms + HOUR_MS)
+            }
+        if hours_of := sorted(self._by_hour)[-DAYS_AT_ONCE:]:
             write_days(
-                lambda: hourly_rows(*self._of(waiting), closed_ms=closed_ms),
+                lambda: hourly_rows(*self._of(hours_of), closed_ms=closed_ms),
                 self._logs[HOURLY],
                 check,
             )
-            self._by_hour = {day for day in waiting if day >= day_of(closed_ms + HOUR_MS)}
-            self._closed_ms = closed_ms
-        self._by_device.clear()
+            self._by_hour -= {*hours_of}
         self.has_failed = False
 
     def _of(self, days: Sequence[date]) -> Iterator[DataFrame]:
-        return self._where(F.col("day").isin([*days]))
-
-    def _where(self, condition: Column) -> Iterator[DataFrame]:
-        """The rows of ``received`` and of ``parsed`` for which a condition holds."""
+        """The rows of ``received`` and of ``parsed`` of some days."""
         for table in (RECEIVED, PARSED):
-            yield self._session.table(self._logs[table].name).where(condition)
+            yield self._session.table(self._logs[table].name).where(F.col("day").isin([*days]))
 
     def _written_at(self, table: LakeTable) -> dict[date, datetime]:
         """When the days of a table were last written, but for those of long ago."""

@@ -73,22 +73,13 @@ class EventFacts:
         return reduce(and_, alone, F.lit(True))  # noqa: FBT003 - Spark's
 
 
-def sets_differ(rows: DataFrame, there: DataFrame, facts: EventFacts) -> bool:
-    """Whether any message of a batch has events of another set, in it or ``there``."""
-    streams = [one.stream for one in facts.row.sets]
-    if len(streams) > len(set(streams)):
-        counted = rows.groupBy("raw_id").agg(F.count_distinct(*map(F.col, SET)).alias("sets"))
-        if not counted.where("sets > 1").isEmpty():
-            return True
+def of_two_sets(rows: DataFrame, there: DataFrame, facts: EventFacts) -> DataFrame:
+    """The messages of a batch, by ``raw_id``, with events of several sets, in it or ``there``."""
+    batch = rows.select("raw_id", *SET).distinct()
     others = there.where(facts.may_be_of_other_sets()).select("raw_id", *SET)
-    if others.isEmpty():
-        return False
-    batch = F.broadcast(rows.select("raw_id", *SET).distinct()).alias("b")
-    is_other = (F.col("o.revision") != F.col("b.revision")) | (
-        F.col("o.parser") != F.col("b.parser")
-    )
-    same_message = F.col("o.raw_id") == F.col("b.raw_id")
-    return not others.alias("o").join(batch, same_message & is_other, "left_semi").isEmpty()
+    others = others.join(F.broadcast(batch.select("raw_id")), "raw_id", "left_semi")
+    sets = batch.union(others).distinct().groupBy("raw_id").count()
+    return sets.where("count > 1").select("raw_id")
 
 
 def with_whether_it_counts(rows: DataFrame) -> DataFrame:

@@ -21,7 +21,7 @@ from glue_jobs.engine.persisted_rows import persisted
 from glue_jobs.engine.session import table_name
 from glue_jobs.lake import merging
 from glue_jobs.lake.commits import until_unopposed
-from glue_jobs.lake.event_sets import EventFacts, sets_differ, with_whether_it_counts
+from glue_jobs.lake.event_sets import EventFacts, of_two_sets, with_whether_it_counts
 from glue_jobs.lake.merging import Target
 
 _PROPERTY: Final = "spark.sql.iceberg.snapshot-property"
@@ -40,9 +40,7 @@ _IS_REMOVED: Final = "is_removed"
 def merge_events(rows: DataFrame, target: Target, repeats: Target) -> None:
     """Merge events, once each; nothing if it was done.
 
-    Where the table has nothing of the same messages by another parser or revision, and no other
-    message has the same events, new rows are only appended. Needs the columns of ``event_rows``;
-    ``rows`` should be persisted.
+    Needs the columns of ``event_rows``; ``rows`` should be persisted.
     """
     if target.log.has(target.batch):
         return
@@ -51,61 +49,79 @@ def merge_events(rows: DataFrame, target: Target, repeats: Target) -> None:
     if places is None:
         return
     facts, is_alone = EventFacts(row), True
-    around = places | facts.arrived_alike()
 
     def attempt() -> bool:
         nonlocal is_alone
         if not target.log.has(target.batch):
-            if _is_contested(rows, facts, places=places, around=around):
-                is_alone = _settled(rows, target, repeats, around=around)
-            else:
-                is_alone = merging.append_new(rows, target, places=places)
+            is_alone = _written(rows, facts, target, repeats, places=places)
         return True
 
     until_unopposed(attempt, log=target.log)
     if not is_alone:
-        _mend(rows, target, repeats, places=places, around=around)
+        _mend(rows, target, repeats, places=places)
 
 
-def _is_contested(rows: DataFrame, facts: EventFacts, *, places: Column, around: Column) -> bool:
-    there = rows.sparkSession.table(table_name(rows.sparkSession, EVENTS))
-    is_shared = facts.are_named_by_content
-    of_messages = _rows_there(rows.sparkSession, around) if is_shared else there.where(around)
-    if sets_differ(rows, of_messages, facts):
-        return True
-    if not is_shared:
-        return False
-    keys = F.broadcast(rows.select(*_KEY))
-    known = there.where(places).select(*_KEY, "raw_id").join(keys, _KEY, "left_semi")
+def _written(
+    rows: DataFrame, facts: EventFacts, target: Target, repeats: Target, *, places: Column
+) -> bool:
+    """Append what is new; of the few messages that are contested, settle what counts."""
+    there = rows.sparkSession.table(target.log.name).where(places).select(*_KEY, "raw_id")
+    found = there.join(F.broadcast(rows.select(*_KEY)), _KEY, "left_semi")
+    with ExitStack() as computed:
+        known = computed.enter_context(_computed(found))
+        contested = computed.enter_context(_computed(_contested(rows, known, facts, places)))
+        new = rows.join(F.broadcast(known), _KEY, "left_anti")
+        if contested.isEmpty():
+            return merging.commit(merging.one_of_each(new, _KEY), target)
+        raw_ids = F.broadcast(contested)
+        new = merging.one_of_each(new.join(raw_ids, "raw_id", "left_anti"), _KEY)
+        return _settled(rows.join(raw_ids, "raw_id", "left_semi"), target, repeats, besides=new)
+
+
+def _contested(rows: DataFrame, known: DataFrame, facts: EventFacts, places: Column) -> DataFrame:
+    """The batch's messages that have events of two sets, or events that another has as well.
+
+    ``known`` are the batch's events that are in the table.
+    """
+    session, around = rows.sparkSession, places | facts.arrived_alike()
+    if not facts.are_named_by_content:
+        return of_two_sets(rows, session.table(table_name(session, EVENTS)).where(around), facts)
     claims = known.union(rows.select(*_KEY, "raw_id"))
     counted = claims.groupBy(*_KEY).agg(F.count_distinct("raw_id").alias("messages"))
-    return not counted.where("messages > 1").isEmpty()
+    shared = rows.join(F.broadcast(counted.where("messages > 1")), _KEY, "left_semi")
+    of_sets = of_two_sets(rows, _rows_there(session, around), facts)
+    return of_sets.union(shared.select("raw_id")).distinct()
 
 
-def _mend(
-    rows: DataFrame, target: Target, repeats: Target, *, places: Column, around: Column
-) -> None:
+def _mend(rows: DataFrame, target: Target, repeats: Target, *, places: Column) -> None:
     """Another wrote between the look-up and the commit: do it again with what is there by now.
 
     Only rows are deleted that would have to be whatever another writes, and partitions are
     rewritten only as they were read: so it needs no lease, which by now is the other's.
     """
     ours, its_repeats = (replace(one, check=lambda: None) for one in (target, repeats))
-    until_unopposed(
-        lambda: _settled(rows, ours, its_repeats, around=around, is_again=True), log=target.log
-    )
+    until_unopposed(lambda: _settled(rows, ours, its_repeats, is_again=True), log=target.log)
     merging.drop_repeats(rows.sparkSession, EVENTS, within=places)
     target.log.read_again()
 
 
 def _settled(
-    rows: DataFrame, target: Target, repeats: Target, *, around: Column, is_again: bool = False
+    rows: DataFrame,
+    target: Target,
+    repeats: Target,
+    *,
+    besides: DataFrame | None = None,
+    is_again: bool = False,
 ) -> bool:
-    """Bring both tables to what they must be with ``rows``.
+    """Bring both tables to what they must be with ``rows``, and append what there is ``besides``.
 
     Returns whether nobody else wrote meanwhile. ``repeats`` is written first: a batch that is
     repeated from there on finds what it needs.
     """
+    row = merging.facts_of(rows, EVENTS, *EventFacts.columns())
+    places = merging.touched(row)
+    assert places is not None, "there are rows"
+    around = places | EventFacts(row).arrived_alike()
     raw_ids = F.broadcast(rows.select("raw_id").distinct())
     there = _rows_there(rows.sparkSession, around).join(raw_ids, "raw_id", "left_semi")
     of_batch = rows.select(*EVENTS.column_names, F.lit(_BATCH).alias(_FROM))
@@ -120,7 +136,9 @@ def _settled(
             _changed(repeats, added, gone.where(came_from == REPEATS.name))
         lost = claims.where(~wins & (came_from == EVENTS.name)).select(*_ROW)
         removed = gone.where(came_from == EVENTS.name).select(*_ROW).union(lost)
-        added = claims.where(wins & (came_from != EVENTS.name))
+        added = claims.where(wins & (came_from != EVENTS.name)).select(*EVENTS.column_names)
+        if besides is not None:
+            added = added.union(besides.select(*EVENTS.column_names))
         return _changed(target, added, removed, is_always_marked=not is_again)
 
 

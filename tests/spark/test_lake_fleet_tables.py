@@ -11,6 +11,7 @@ from fleetlane.events.metadata import Outcome
 from fleetlane.events.times import MILLIS_MIN
 from glue_jobs.fleet_watch.flow_hours import FlowHour
 from glue_jobs.fleet_watch.flow_watch import LakeHours
+from glue_jobs.lake.day_counts import DAYS_AT_ONCE
 from glue_jobs.lake.summaries import LAG_MS_MAX, SETTLED_AFTER_MS
 from tests.spark.lake_records import DAY_MS, HOUR_MS, NOON_MS, Sent, read
 from tests.spark.lakes import Lake, lake_in
@@ -149,6 +150,40 @@ def test_the_last_hours_of_a_day_are_over_on_the_next_however_late_that_begins(
 
     assert on_that_day == []
     assert counted() == [before_ms, last_hour_ms]
+
+
+def test_a_days_last_hour_is_counted_where_the_query_starts_again_behind_midnight(
+    lake: Lake,
+) -> None:
+    last_hour_ms = NOON_MS + 50 * DAY_MS + 11 * HOUR_MS
+    last = Sent(number=410, arrival_ms=last_hour_ms, stream="restarted")
+    midnight = replace(last, number=411, arrival_ms=last_hour_ms + HOUR_MS)
+    behind = replace(last, number=412, arrival_ms=midnight.arrival_ms + SETTLED_AFTER_MS)
+    ended = lake.query("restarted", LakeTables.FLEET)
+
+    ended.write(0, [last.received()])
+    ended.write(1, [midnight.received()])
+    lake.query("restarted", LakeTables.FLEET).write(2, [behind.received()])
+
+    hours = LakeHours(lake.session).since(last_hour_ms)
+    assert [hour.hour_ms for hour in hours if hour.stream == "restarted"] == [last_hour_ms]
+
+
+def test_many_days_are_counted_in_turns_newest_first(lake: Lake) -> None:
+    days_ms = [NOON_MS + day * DAY_MS for day in range(60, 66)]
+    earliest, *sent = (
+        Sent(number=420 + n, arrival_ms=days_ms[n], device_id="d-turns") for n in range(6)
+    )
+    query = lake.query("turns", LakeTables.FLEET)
+
+    def counted() -> int:
+        query.batches.count()
+        return lake.table(DAILY).where("device_id = 'd-turns'").count()
+
+    query.write(0, [earliest.received()])
+    query.batches.write(read(lake.session, [one.received() for one in sent]), 1)
+
+    assert [counted(), counted()] == [1 + DAYS_AT_ONCE, 1 + len(sent)]
 
 
 def test_what_was_made_up_counts_by_day_and_in_no_hour(lake: Lake) -> None:
