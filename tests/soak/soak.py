@@ -1,9 +1,10 @@
 """A soak: capacity first, then traffic at a share of it, with a fault every few minutes."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import duckdb
@@ -30,11 +31,11 @@ SHARE: Final = 0.6
 JOBS_DISK_MIB: Final = 768
 _FIRST_DEVICES: Final = 60
 _CALIBRATION_DEVICES: Final = 400
-_SLOW_PARSE_MS_MAX: Final = 2_500
-"""By a laptop's limit, half as long, some slow messages of cores that are always busy are parked;
-with 4 s each, what computes without end has the slow lane fall behind."""
+_BURST_S: Final = 90.0
+_EVEN_S: Final = 240.0
+_WAITING_MAX: Final = 50
+"""So few messages that wait are none of a calibration's."""
 
-_CALIBRATION_S: Final = 90.0
 _DONE_SHARE: Final = 0.95
 _CALIBRATED_WITHIN_S_MAX: Final = 900.0
 _SETTLING: Final = SettlingLimits(deadline_s=600.0, quiet_s=120.0)
@@ -63,12 +64,11 @@ class Soak:
         self.observer.start()
         capacity_per_s, first = self._calibrated()
         offered_per_s = SHARE * capacity_per_s
-        devices = round(offered_per_s * ROUND_S / _MESSAGES_A_DEVICE)
         tell(
             f"soak: seed {self.settings.seed}, {self.settings.minutes:g} minutes; the machine takes"
             f" {capacity_per_s:.0f} messages a second, sent are {offered_per_s:.0f}"
         )
-        traffic = self._traffic(devices=devices, seed=self.settings.seed)
+        traffic = self._traffic(devices=_devices(offered_per_s), seed=self.settings.seed)
         self.memory.start()
         began_s = time.time()
         with traffic.steady():
@@ -102,18 +102,30 @@ class Soak:
         """Messages a second, from the first to where the lake holds 95 % of their events.
 
         Lanes alone are done sooner: what the lake has not written yet is still work. A small fleet
-        comes first: then every lane is ready.
+        comes first: then every lane is ready. After a burst as many come evenly: all parts work at
+        once then, and in small batches, which cost more a message.
         """
         seed = self.settings.seed
         warm = self._traffic(devices=_FIRST_DEVICES, seed=seed + 1)
-        warm.as_fast_as_it_can(seconds=1)
-        self._wait_for_lake(_DONE_SHARE * _events(warm))
+        self._rate(warm, partial(warm.as_fast_as_it_can, seconds=1))
         burst = self._traffic(devices=_CALIBRATION_DEVICES, seed=seed + 2)
+        burst_per_s = self._rate(burst, partial(burst.as_fast_as_it_can, seconds=_BURST_S))
+        even = self._traffic(devices=_devices(burst_per_s), seed=seed + 3)
+        even_per_s = self._rate(even, partial(_send_evenly, even))
+        tell(f"soak: {burst_per_s:.0f} messages a second in a burst, {even_per_s:.0f} evenly")
+        give_up_s = time.monotonic() + _CALIBRATED_WITHIN_S_MAX
+        while self._waiting() > _WAITING_MAX and time.monotonic() < give_up_s:
+            time.sleep(_LOOK_EVERY_S)
+        return min(burst_per_s, even_per_s), [warm, burst, even]
+
+    def _rate(self, traffic: Traffic, send: Callable[[], None]) -> float:
         began_s, there = time.monotonic(), self._events_in_lake()
-        burst.as_fast_as_it_can(seconds=_CALIBRATION_S)
-        self._wait_for_lake(there + _DONE_SHARE * _events(burst))
-        capacity_per_s = _DONE_SHARE * burst.accepted() / (time.monotonic() - began_s)
-        return capacity_per_s, [warm, burst]
+        send()
+        self._wait_for_lake(there + _DONE_SHARE * _events(traffic))
+        return _DONE_SHARE * traffic.accepted() / (time.monotonic() - began_s)
+
+    def _waiting(self) -> int:
+        return sum(self.observer.history[-1].by_place.values())
 
     def _wait_for_lake(self, events: float) -> None:
         give_up_s = time.monotonic() + _CALIBRATED_WITHIN_S_MAX
@@ -150,6 +162,15 @@ class Soak:
         )
 
 
+def _devices(messages_per_s: float) -> int:
+    return round(messages_per_s * ROUND_S / _MESSAGES_A_DEVICE)
+
+
+def _send_evenly(traffic: Traffic) -> None:
+    with traffic.steady():
+        time.sleep(_EVEN_S)
+
+
 def _events(traffic: Traffic) -> int:
     return sum(one.events or 0 for one in traffic.receipts())
 
@@ -169,7 +190,6 @@ def platform_to_soak(settings: SoakSettings) -> Iterator[Soak]:
         folder=data,
         gateway_module=MODULE,
         functions_environment={CLOCK_FILE_VARIABLE: str(clock_file)},
-        slow_parse_ms_max=_SLOW_PARSE_MS_MAX,
     )
     try:
         with running_platform(
