@@ -18,7 +18,7 @@ class CanaryKeyUnavailableError(FleetlaneError):
 
 
 class CanaryNotEnrolledError(CanaryKeyUnavailableError):
-    """Nobody has enrolled the canary yet."""
+    """Nobody has enrolled the canary yet, or what is in the place of its key is none."""
 
     reason = "canary_not_enrolled"
 
@@ -44,7 +44,8 @@ class CanaryKeyParameter:
             except self._ssm.exceptions.ParameterNotFound:
                 raise CanaryNotEnrolledError(self._name) from None
             except (ValueError, KeyError, TypeError):  # whose text might hold the key
-                raise self._unavailable("it holds no private key") from None
+                problem = "it holds no private key; run fleetlane device enroll-canary again"
+                raise CanaryNotEnrolledError(self._name, problem) from None
 
     def write(self, key: DeviceKey) -> None:
         """Keep a key, over one that was there."""

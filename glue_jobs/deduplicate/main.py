@@ -10,7 +10,13 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
-from clients.flows.store import CachedFlows, CurrentFlows, FlowStore, FlowsUnavailableError
+from clients.flows.store import (
+    CachedFlows,
+    CurrentFlows,
+    FlowsNotPublishedError,
+    FlowStore,
+    FlowsUnavailableError,
+)
 from fleetlane.events.job_arguments import DeduplicateArguments
 from fleetlane.events.topic_patterns import canonical_pattern
 from fleetlane.events.topics import unique_topic
@@ -86,13 +92,16 @@ def supervised(
     A flow that dedupes no longer keeps its query, with the window that it had: consumers of its
     topic would wait for ever. Another window takes another query. Until flows can be read the
     first time, those of before go on; where there are none, that counts as a query that cannot be
-    started.
+    started. Where none were ever in force there is nothing to dedupe: a first deploy puts flows
+    into force only once its jobs have begun.
     """
 
     def desired() -> Mapping[str, DesiredQuery]:
         before = deduped.windows_s()
         try:
             current = flows.current().flows
+        except FlowsNotPublishedError:
+            current = ()
         except FlowsUnavailableError:
             if not before:
                 ended_queries().add()

@@ -163,11 +163,29 @@ class HadoopFiles:
                 return bytes(stream.readAllBytes())
 
     def write(self, name: str, content: bytes) -> None:
+        """Put a file in place whole: one cut short, by a full disk say, would never be taken up.
+
+        An object of S3 is there once its stream was closed; elsewhere a file is renamed.
+        """
         replaces = True
         with self._opened(name) as (system, path):
-            stream = system.create(path, replaces)
+            is_object = str(system.getUri().getScheme()).startswith("s3")
+            beside = path if is_object else path.suffix(".new")
+            stream = system.create(beside, replaces)
             stream.write(bytearray(content))
             stream.close()
+            if not is_object:  # a FileSystem's own rename replaces nothing in HDFS
+                files = java_class(self._session, "org.apache.hadoop.fs.FileContext")
+                context = files.getFileContext(system.getUri(), system.getConf())
+                context.rename(beside, path, self._overwriting())
+
+    def _overwriting(self) -> Any:
+        rename = java_class(self._session, "org.apache.hadoop.fs.Options$Rename")
+        gateway = self._session.sparkContext._gateway  # noqa: SLF001 - no other way
+        assert gateway is not None, "a session has one"
+        options = gateway.new_array(rename, 1)
+        options[0] = rename.OVERWRITE
+        return options
 
     def delete(self, name: str) -> None:
         """Remove a file; none is as good."""

@@ -14,8 +14,8 @@ _SPANS_MAX: Final = 24
 
 
 def hour_of(name: str) -> Column:
-    """When the hour of a time began, as ``hour_ms``."""
-    return (F.col(name) - F.expr(f"pmod({name}, {HOUR_MS})")).alias("hour_ms")
+    """When the hour of a time began, as ``hour_ms``; null where 64 bits do not hold it."""
+    return F.try_subtract(F.col(name), F.expr(f"pmod({name}, {HOUR_MS})")).alias("hour_ms")
 
 
 def spans_of(hours_ms: Iterable[int]) -> list[tuple[int, int]]:

@@ -17,7 +17,7 @@ from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.overrides import Overrides
-from fleetlane.events.times import DAY_MS
+from fleetlane.events.times import DAY_MS, MILLIS_MAX
 from glue_jobs.fleet_watch import quarantine
 from glue_jobs.kafka.source_and_sink import fields_of
 
@@ -45,6 +45,9 @@ def activity(records: DataFrame, *, window_ms: int) -> DataFrame:
 
     It is one task: rows are few and small, and a shuffle would queue twice more for a slot.
 
+    Headers of a producer that is wrong end no batch, as it would come again for ever: an arrival
+    that no message can have leaves its row out, and bytes beyond 64 bits count as none.
+
     Needs the column value of ``raw_records``; gives device_id string, stream string, window_ms
     long (the window's beginning), messages long, inline_bytes long (large bodies left out), seen_ms
     long, firmware string.
@@ -52,13 +55,14 @@ def activity(records: DataFrame, *, window_ms: int) -> DataFrame:
     received = (
         fields_of(records.coalesce(1), F.from_json(F.col("value").cast("string"), _RECEIVED))
         .dropna(subset=["id", "device_id", "stream", "received_ms"])
+        .where(F.col("received_ms").between(0, MILLIS_MAX))
         .dropDuplicates(["id", "received_ms"])
     )
     begins = F.col("received_ms") - F.expr(f"pmod(received_ms, {window_ms})")
     by_itself_ms = F.when(F.col("via").isNull(), F.col("received_ms"))
     return received.groupBy("device_id", "stream", begins.alias("window_ms")).agg(
         F.count("*").alias("messages"),
-        F.expr("coalesce(sum(if(by_reference, 0, body_bytes)), 0)").alias("inline_bytes"),
+        F.expr("coalesce(try_sum(if(by_reference, 0, body_bytes)), 0)").alias("inline_bytes"),
         F.max(by_itself_ms).alias("seen_ms"),
         F.max_by(F.substring("firmware", 1, _FIRMWARE_CHARS_MAX), by_itself_ms).alias("firmware"),
     )

@@ -36,7 +36,7 @@ def observing_outputs(records: DataFrame) -> DataFrame:
     """Let Spark count what came of each batch. Needs: topic string, value binary."""
     is_row, is_parked = F.col("topic") == FLEET_PARSED, F.col("topic") == PARKED
     others = F.count_if(is_parked) + F.count_if(F.col("topic").startswith("raw."))
-    is_by_older = F.col("value").startswith(F.lit(OLDER_PARSER_PREFIX))
+    is_by_older = is_row & F.col("value").startswith(F.lit(OLDER_PARSER_PREFIX))
     is_used_up = is_row & F.contains("value", F.lit(_CHILDREN_USED_UP))
     counts = {
         LaneMetric.PARSED: F.greatest(F.lit(0), F.count_if(is_row) - others),
@@ -50,14 +50,14 @@ def observing_outputs(records: DataFrame) -> DataFrame:
 def output_counts(topics: Sequence[str], values: Sequence[bytes | None]) -> dict[str, int]:
     """The same counts of records that Spark does not see."""
     kinds = Counter(topics)
-    parked, rows = kinds[PARKED], kinds[FLEET_PARSED]
+    parked, records = kinds[PARKED], zip(topics, values, strict=True)
+    rows = [value or b"" for topic, value in records if topic == FLEET_PARSED]
     diverted = sum(count for topic, count in kinds.items() if topic.startswith("raw."))
-    known = [value for value in values if value is not None]
     return {
-        LaneMetric.PARSED: max(0, rows - parked - diverted),
+        LaneMetric.PARSED: max(0, len(rows) - parked - diverted),
         LaneMetric.PARKED: parked,
-        LaneMetric.BY_OLDER_PARSER: sum(one.startswith(OLDER_PARSER_PREFIX) for one in known),
-        LaneMetric.CHILDREN_USED_UP: sum(_CHILDREN_USED_UP in one for one in known) if rows else 0,
+        LaneMetric.BY_OLDER_PARSER: sum(one.startswith(OLDER_PARSER_PREFIX) for one in rows),
+        LaneMetric.CHILDREN_USED_UP: sum(_CHILDREN_USED_UP in one for one in rows),
     }
 
 

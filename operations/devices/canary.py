@@ -1,7 +1,7 @@
 """Enrolling the canary: a key pair, its public half for the registry, the pair for its function."""
 
 from clients.device_api import DeviceKey
-from clients.devices.canary_key import CanaryKeyParameter
+from clients.devices.canary_key import CanaryKeyParameter, CanaryNotEnrolledError
 from clients.devices.registry import DeviceRegistry, Jwk, RegisteredDevice
 from fleetlane.events.canary import DEVICE_ID, DEVICE_TYPE
 
@@ -9,17 +9,26 @@ from fleetlane.events.canary import DEVICE_ID, DEVICE_TYPE
 def enrolled(registry: DeviceRegistry, keys: CanaryKeyParameter, *, now_ms: int) -> DeviceKey:
     """Give the canary a new key, and register it.
 
-    The key before stays valid besides, until the next time: a running function still signs with it.
+    The key in the parameter stays valid besides, until the next time: a running function still
+    signs with it, as it does where an enrolment before this one did not come to write its own.
 
     Raises:
         RegistryUnavailableError: DynamoDB does not answer; nothing was changed.
         CanaryKeyUnavailableError: The private key was not written; this may be done again.
     """
-    key, present = DeviceKey.generate(), registry.find(DEVICE_ID)
-    before = () if present is None else present.keys[:1]
+    key, present, in_use = DeviceKey.generate(), registry.find(DEVICE_ID), _kid_in_use(keys)
+    known = () if present is None else present.keys
+    before = tuple(one for one in known if one["kid"] == in_use)
     registry.register(canary_device(key, now_ms=now_ms, keys_before=before))
     keys.write(key)
     return key
+
+
+def _kid_in_use(keys: CanaryKeyParameter) -> str | None:
+    try:
+        return keys.read().kid
+    except CanaryNotEnrolledError:
+        return None
 
 
 def canary_device(

@@ -23,6 +23,13 @@ from tests.contract.aws_in_process import device_table
 NAME = "/fleetlane/dev/canary-key"
 
 
+class ReadOnly(CanaryKeyParameter):
+    """A parameter that Systems Manager does not write just now."""
+
+    def write(self, key: DeviceKey) -> None:
+        raise CanaryKeyUnavailableError(NAME, f"no answer for key {key.kid}")
+
+
 @pytest.fixture
 def ssm() -> Iterator[Any]:
     with mock_aws():
@@ -85,3 +92,27 @@ def test_enrolling_again_leaves_the_key_before_valid_and_none_older(ssm: Any) ->
         device = registry.find(DEVICE_ID)
         assert device is not None
         assert [key["kid"] for key in device.keys] == [keys[2].kid, keys[1].kid]
+
+
+def test_enrolling_after_one_that_wrote_no_key_leaves_the_key_in_use_valid(ssm: Any) -> None:
+    with device_table() as table:
+        registry, parameter = DeviceRegistry(table), CanaryKeyParameter(ssm, NAME)
+        in_use = enrolled(registry, parameter, now_ms=1)
+        with pytest.raises(CanaryKeyUnavailableError):
+            enrolled(registry, ReadOnly(ssm, NAME), now_ms=2)
+
+        new = enrolled(registry, parameter, now_ms=3)
+
+        device = registry.find(DEVICE_ID)
+        assert device is not None
+        assert [key["kid"] for key in device.keys] == [new.kid, in_use.kid]
+
+
+def test_enrolling_replaces_what_is_no_key(ssm: Any) -> None:
+    ssm.put_parameter(Name=NAME, Value="no key", Type="SecureString")
+    with device_table() as table:
+        parameter = CanaryKeyParameter(ssm, NAME)
+
+        key = enrolled(DeviceRegistry(table), parameter, now_ms=1)
+
+        assert parameter.read().kid == key.kid

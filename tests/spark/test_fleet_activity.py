@@ -9,6 +9,7 @@ from pyspark.sql import Row, SparkSession
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Received
+from fleetlane.events.times import MILLIS_MAX
 from glue_jobs.fleet_watch.batches import activity
 
 pytestmark = pytest.mark.spark
@@ -63,6 +64,21 @@ def test_bytes_are_added_up_but_for_bodies_that_s3_holds(spark: SparkSession) ->
     [row] = counted(spark, received(1), received(2), large)
 
     assert (row.messages, row.inline_bytes) == (3, 2)
+
+
+def test_bytes_that_64_bits_do_not_hold_count_as_none(spark: SparkSession) -> None:
+    huge = [replace(received(number), body_bytes=2**62) for number in (1, 2)]
+
+    [row] = counted(spark, *huge)
+
+    assert (row.messages, row.inline_bytes) == (2, 0)
+
+
+@pytest.mark.parametrize("at_ms", [-(2**63), -1, MILLIS_MAX + 1])
+def test_an_arrival_that_no_message_can_have_is_left_out(spark: SparkSession, at_ms: int) -> None:
+    [row] = counted(spark, received(1), received(2, at_ms=at_ms))
+
+    assert (row.messages, row.seen_ms) == (1, AT_MS)
 
 
 def test_a_gateway_makes_nobody_look_alive(spark: SparkSession) -> None:

@@ -49,7 +49,7 @@ def test_a_query_publishes_its_lag_and_what_came_of_its_messages(
             (str(NOW_MS - 4_000).encode(), "fleet.parsed", parsed_value(UNTRIED)),
             (b"", "fleet.parsed", parsed_value(FORGED)),
             (b"", "fleet.parsed", parsed_value(BY_OLDER)),
-            (b"no number", "parked", b"bytes"),
+            (b"no number", "parked", parsed_value(BY_OLDER)),
             (b"", "raw.slow", parsed_value(UNTRIED)),
         ],
         SCHEMA,

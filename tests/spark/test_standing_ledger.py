@@ -353,6 +353,18 @@ def test_what_was_made_up_is_in_no_ledger(session: SparkSession, tables: LedgerT
     assert tables.touched_hours(since_ms=0) == set()
 
 
+def test_an_arrival_that_no_hour_holds_ends_no_check(
+    session: SparkSession, tables: LedgerTables
+) -> None:
+    insert(session, RAW, {"arrival_ms": -(2**63), "kafka_ms": NOON_MS, "id": "'1absurd'"})
+
+    rows = tables.rows_of([NOON_MS], counted_streams=["gps"])
+
+    assert tables.touched_hours(since_ms=NOON_MS) == set()
+    assert rows.raw is not None
+    assert rows.raw.count() == 0
+
+
 def insert(session: SparkSession, table: LakeTable, values: Mapping[str, object]) -> None:
     """Insert a row of noon's day; what it does not say is made up."""
     headers = "array<struct<key:string,value:binary>>"

@@ -95,3 +95,11 @@ def test_what_spark_does_not_see_is_counted_alike() -> None:
     counts = output_counts(topics, [row, row, row, older, b"", None])
 
     assert counts == {"Parsed": 2, "Parked": 1, "ByOlderParser": 1, "ChildrenUsedUp": 0}
+
+
+def test_a_body_that_looks_like_a_row_of_ours_is_counted_as_none() -> None:
+    forged = b'{"instead_of":"json==1","put_off":"children_used_up"}'
+
+    counts = output_counts([FLEET_PARSED, PARKED, "raw.slow"], [b"{}", forged, forged])
+
+    assert (counts["ByOlderParser"], counts["ChildrenUsedUp"]) == (0, 0)

@@ -2,13 +2,15 @@
 
 import pytest
 
-from clients.flows.store import FlowsUnavailableError
+from clients.flows.store import CachedFlows, FlowsNotPublishedError, FlowsUnavailableError
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.flows.flow import Flow
 from glue_jobs.deduplicate.main import supervised
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, PlanChangedError
 from glue_jobs.engine.ended_queries import ended_queries
 from glue_jobs.engine.supervisor import RESTART_S
+
+S3_IS_DOWN = FlowsUnavailableError("flows", "timed out")
 
 
 class Query:
@@ -42,15 +44,19 @@ class World:
         self.flows, self.now_s = flows, 0.0
         self.started: list[tuple[str, int]] = []
         self.made: list[Query] = []
-        self.refused, self.has_no_flows = "", False
+        self.refused = ""
+        self.problem: FlowsUnavailableError | None = None
         self.files = files or MemoryFiles()
         self.queries = supervised(
-            self.start, flows=self, deduped=DedupedStreams(self.files), clock_s=lambda: self.now_s
+            self.start,
+            flows=CachedFlows(self, max_age_s=0),
+            deduped=DedupedStreams(self.files),
+            clock_s=lambda: self.now_s,
         )
 
     def current(self) -> PublishedFlows:
-        if self.has_no_flows:
-            raise FlowsUnavailableError("flows", "timed out")
+        if self.problem is not None:
+            raise self.problem
         return PublishedFlows.of(self.flows)
 
     def start(self, stream: str, window_s: int) -> Query:
@@ -80,7 +86,7 @@ def test_until_flows_can_be_read_those_of_before_go_on() -> None:
     files = MemoryFiles()
     World(flow("gps", 600), files=files).queries.check()
     world = World(files=files)
-    world.has_no_flows = True
+    world.problem = S3_IS_DOWN
 
     world.queries.check()
 
@@ -89,13 +95,33 @@ def test_until_flows_can_be_read_those_of_before_go_on() -> None:
 
 def test_a_first_start_without_flows_counts_as_a_query_that_cannot_be_started() -> None:
     world = World()
-    world.has_no_flows = True
+    world.problem = S3_IS_DOWN
     ended_queries().taken()
 
     with pytest.raises(FlowsUnavailableError):
         world.queries.check()
 
-    assert ended_queries().taken() == 1
+    assert (ended_queries().taken(), world.queries.has_begun()) == (1, False)
+
+
+def test_a_first_deploy_which_has_no_flows_before_its_jobs_began_does_not_wait_for_them() -> None:
+    world = World(flow("gps", 600))
+    world.problem = FlowsNotPublishedError("flows/current.json")
+
+    world.queries.awaitTermination(0)
+
+    assert world.queries.has_begun()
+
+
+def test_flows_of_a_first_deploy_are_deduped_once_they_are_in_force() -> None:
+    world = World(flow("gps", 600))
+    world.problem = FlowsNotPublishedError("flows/current.json")
+    world.queries.check()
+
+    world.problem = None
+    world.queries.check()
+
+    assert world.started == [("gps", 600)]
 
 
 def test_a_flow_that_dedupes_from_now_on_is_found_while_the_job_runs() -> None:
