@@ -53,7 +53,7 @@ class _NothingToFetch:
 
     def release_all(self) -> None: ...
 
-    def loaded(self, program: Program) -> Loaded:
+    def loaded(self, program: Program, owner: str) -> Loaded:
         return Loaded()
 
 

@@ -102,6 +102,7 @@ class KafkaProducer:
     def land(self, record: ProducerRecord) -> KafkaPosition:
         """Write ``record``, wait until all in-sync replicas hold it, and return where it stands.
 
+        Its offset is -1 where Kafka had it already when it was sent again.
         Raises ``NotDurableError`` where that was not confirmed in time, or its topic is missing.
         """
         (landed,) = self.land_all([record])

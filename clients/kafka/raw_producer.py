@@ -41,7 +41,8 @@ class Delivery:
         topic, partition, offset = message.topic(), message.partition(), message.offset()
         if error is not None:
             self.error = error
-        elif topic is not None and partition is not None and offset is not None:
+        elif topic is not None and partition is not None:
+            offset = -1 if offset is None else offset  # sent again, and Kafka had it already
             self.position = KafkaPosition(topic=topic, partition=partition, offset=offset)
             self._on_confirmed()
         self._is_over()

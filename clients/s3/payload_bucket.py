@@ -14,6 +14,9 @@ from fleetlane.events.s3_keys import PARKED_PAYLOADS, PAYLOADS
 BODY_S_MAX: Final = 30.0
 """So long the largest body takes at 2 MiB a second, which S3 is far from inside a region."""
 
+COPY_S_MAX: Final = 20.0
+"""S3 copies 64 MiB in a few seconds, and says nothing meanwhile."""
+
 
 def payload_key(raw_id: str) -> str:
     return PAYLOADS + raw_id
@@ -62,12 +65,21 @@ class PayloadUnavailableError(FleetlaneError):
 class PayloadBucket:
     """The bucket that bodies wait in. ``s3`` is a client with time-outs.
 
-    They bound the wait for a piece of a body; ``body_s_max`` bounds that for all of one.
+    They bound the wait for a piece of a body; ``body_s_max`` bounds that for all of one. Copies
+    take ``COPY_S_MAX``: where ``s3`` has less patience, ``copies`` is a client for them.
     Every method raises ``PayloadUnavailableError`` where S3 does not answer; calling again is safe.
     """
 
-    def __init__(self, s3: S3Client, bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:
+    def __init__(
+        self,
+        s3: S3Client,
+        bucket: str,
+        *,
+        body_s_max: float = BODY_S_MAX,
+        copies: S3Client | None = None,
+    ) -> None:
         self._s3, self._bucket, self._body_s_max = s3, bucket, body_s_max
+        self._copies = copies or s3
         self._objects = BucketObjects(s3, bucket, PayloadUnavailableError)
 
     def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference:
@@ -112,7 +124,7 @@ class PayloadBucket:
         """Copy an object inside S3, as parking does; raises ``PayloadMissingError``."""
         copied = self._objects.ask(
             key,
-            lambda: self._s3.copy_object(
+            lambda: self._copies.copy_object(
                 Bucket=other_bucket, Key=parked_key, CopySource={"Bucket": self._bucket, "Key": key}
             ),
         )

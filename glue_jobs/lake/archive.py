@@ -22,9 +22,6 @@ from glue_jobs.lake.merging import Target, commit, drop_repeats, without_known
 from glue_jobs.lake.rows import WAITS_AT, raw_rows
 
 COPIES_AT_ONCE: Final = 16
-COPY_S_MAX: Final = 20.0
-"""S3 copies 64 MiB in a few seconds, and says nothing meanwhile."""
-
 _TRIES: Final = 2
 _LOGGED_MAX: Final = 5
 _log = logging.getLogger(__name__)

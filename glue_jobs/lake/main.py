@@ -11,7 +11,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, hasty_config, s3_client
 from clients.s3.lease import Lease, LeaseObject
-from clients.s3.payload_bucket import PayloadBucket
+from clients.s3.payload_bucket import COPY_S_MAX, PayloadBucket
 from clients.s3.upkeep_requests import ErasedDevices, Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake.tables import PROPERTIES, LakeTable
@@ -27,7 +27,7 @@ from glue_jobs.engine.query_listener import LakeLag, listen
 from glue_jobs.engine.session import iceberg_table, java_class, table_name, use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.kafka.source_and_sink import in_batches, raw_records
-from glue_jobs.lake.archive import COPY_S_MAX, ArchivedBodies, delete_bodies, delete_old_days
+from glue_jobs.lake.archive import ArchivedBodies, delete_bodies, delete_old_days
 from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.stream_views import stream_views
 from glue_jobs.lake.upkeep import POLL_INTERVAL_S as UPKEEP_INTERVAL_S

@@ -12,12 +12,12 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clients.aws import AwsSettings, s3_client
+from clients.aws import AwsSettings, S3Client, hasty_config, s3_client
 from clients.flows.kept_flows import KeptFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import CachedFlows, FlowStore
 from clients.s3.blocked_messages import BlockedMessages
-from clients.s3.payload_bucket import PayloadBucket
+from clients.s3.payload_bucket import COPY_S_MAX, PayloadBucket
 from fleetlane.events import headers as ce
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import Lane
@@ -104,6 +104,7 @@ def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
     kept = KeptFlows(flows, parsers_folder())
     in_force = CachedFlows(kept, max_age_s=arguments.flows_max_age_s, kept=kept.last)
     blocked = BlockedMessages(s3, arguments.parked_bucket)
+    payloads = payloads_of(arguments, s3)
     is_blocking = arguments.blocking_stream is not None
     gc.freeze()  # Spark collects garbage after each task: 65 ms for what is loaded anyway
     return LaneParser(
@@ -121,14 +122,20 @@ def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
             limits=limits,
             of_blocking_flow=is_blocking,
         ),
-        payloads=Payloads(
-            landed=PayloadBucket(s3, arguments.payload_bucket),
-            parked=PayloadBucket(s3, arguments.parked_bucket),
-            parked_bucket=arguments.parked_bucket,
-        ),
+        payloads=payloads,
         sandboxes=sandboxes,
         now_ms=now_ms,
         halt=HaltOnError(blocked, now_ms=now_ms) if is_blocking else None,
+    )
+
+
+def payloads_of(arguments: ParseLaneArguments, s3: S3Client) -> Payloads:
+    """The lane's payloads: ``s3`` reads them, and a client with more patience copies them."""
+    copies = s3_client(AwsSettings(), config=hasty_config(seconds=COPY_S_MAX))
+    return Payloads(
+        landed=PayloadBucket(s3, arguments.payload_bucket, copies=copies),
+        parked=PayloadBucket(s3, arguments.parked_bucket),
+        parked_bucket=arguments.parked_bucket,
     )
 
 

@@ -1,5 +1,6 @@
 """Where a worker's machine keeps artifacts: unpacked once, and checked whenever they are loaded."""
 
+import errno
 import fcntl
 import os
 import shutil
@@ -18,7 +19,8 @@ from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.parsers.artifacts.writing import digests_in, is_unpacked, unpack
 
 BYTES_MAX: Final = 1 << 30
-"""Of all unpacked artifacts. Only those that no worker uses make room for others."""
+"""Of all artifacts but the one that each worker fetched last. Only those that no worker uses make
+room for others; where they are too few, no more are fetched."""
 
 COMPILE_S_MAX: Final = 10.0
 COMPILE_BYTES_MAX: Final = 1 << 30
@@ -66,8 +68,8 @@ class ParserFolders:
             with ExitStack() as failed:
                 lock = failed.enter_context(self._locked(target))
                 if not self._is_whole(artifact, target):
-                    self._fetch(artifact, target)
                     self._make_room(target)
+                    self._fetch(artifact, target)
                 os.utime(target)
                 failed.pop_all()
         except OSError as problem:
@@ -124,14 +126,17 @@ class ParserFolders:
             _remove_all(beside)
 
     def _make_room(self, newest: Path) -> None:
-        """Remove those that were used least recently, but none that a worker holds."""
+        """Remove those that were used least recently; ``OSError`` where workers hold too many."""
         folders = [one for one in self._folder.iterdir() if one.is_dir() and one != newest]
-        sizes = {one: _bytes_in(one) for one in (*folders, newest)}
+        sizes = {one: _bytes_of(one) for one in folders}
         total = sum(sizes.values())
         for one in sorted(folders, key=_used_at):
             is_left_behind = bool(one.suffix)  # by a worker that ended while it fetched
             if (is_left_behind or total > self._bytes_max) and _removed(one):
                 total -= sizes[one]
+        if total > self._bytes_max:
+            found = f"the artifacts in use have {total} bytes; the limit is {self._bytes_max} bytes"
+            raise OSError(errno.ENOSPC, found)
 
 
 @contextmanager
@@ -152,8 +157,8 @@ def _removed(folder: Path) -> bool:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
-        for suffix in _BESIDE:
-            folder.with_suffix(suffix).unlink(missing_ok=True)
+        for one in _beside(folder):
+            one.unlink(missing_ok=True)
         _remove_all(folder)
         return True
 
@@ -194,7 +199,13 @@ def _used_at(path: Path) -> float:
     return 0.0
 
 
-def _bytes_in(folder: Path) -> int:
+def _bytes_of(folder: Path) -> int:
     with suppress(FileNotFoundError):  # another worker removed it
-        return sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+        files = (*_beside(folder), *folder.rglob("*"))
+        return sum(one.stat().st_size for one in files if one.is_file())
     return 0
+
+
+def _beside(folder: Path) -> list[Path]:
+    """What belongs to a folder; nothing where it was left behind: beside it is a good one's."""
+    return [] if folder.suffix else [folder.with_suffix(suffix) for suffix in _BESIDE]

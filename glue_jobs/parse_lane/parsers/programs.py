@@ -41,7 +41,7 @@ class MissingProgram:
     is_outage: bool = False
 
 
-type _Key = tuple[str, bytes, FlowArtifact | None]
+type _Key = tuple[str, str, bytes, FlowArtifact | None]
 
 
 class Programs:
@@ -68,13 +68,13 @@ class Programs:
         if len(options) > OPTIONS_BYTES_MAX:
             found = f"{len(options)} bytes; the limit is {OPTIONS_BYTES_MAX} bytes"
             return MissingProgram(problem=f"options of {rule.use} have {found}")
-        key = rule.use, options, published.by_use.get((flow.owner, rule.use))
+        key = flow.owner, rule.use, options, published.by_use.get((flow.owner, rule.use))
         if key not in self._found:
             self._found[key] = self._sought(*key)
         return self._found[key]
 
     def _sought(
-        self, use: str, options: bytes, artifact: FlowArtifact | None
+        self, owner: str, use: str, options: bytes, artifact: FlowArtifact | None
     ) -> FoundProgram | MissingProgram:
         if is_of_a_team(use) and artifact is None:
             return MissingProgram(problem=f"the published flows name no artifact of {use}")
@@ -92,7 +92,9 @@ class Programs:
             location=folder,
             niceness=self._limits.niceness,
         )
-        loaded = self._sandboxes.loaded(program)
+        loaded = self._sandboxes.loaded(program, owner)
+        if loaded.is_deferred:
+            return MissingProgram(problem=str(loaded.problem), is_outage=True)
         return FoundProgram(
             program=program,
             parser=parser.identifier,

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import pytest
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, Producer
 
 from clients.kafka.producer import CONNECT_S, FIRST_CONNECT_S, KafkaProducer, NotDurableError
 from clients.kafka.producer_record import ProducerRecord
 from clients.kafka.raw_producer import DeliveryCallback
 from clients.kafka_or_spool import PRODUCE_S
+from tests.contract.broken_idempotence import answer_as_known
 
 RECORD = ProducerRecord(topic="raw.fast", key=b"1", value=b"x")
 
@@ -156,3 +157,18 @@ def test_only_the_first_connection_is_waited_for_so_long() -> None:
         assert not producer.connect(RECORD.topic)
 
     assert Impatient.waited_s == [FIRST_CONNECT_S, CONNECT_S, CONNECT_S]
+
+
+def test_a_record_that_was_sent_again_and_kafka_had_already_is_durable() -> None:
+    opened = list[Producer]()
+
+    def connect(configuration: Mapping[str, object]) -> Producer:
+        opened.append(Producer({**configuration, "test.mock.num.brokers": 1}))
+        return opened[-1]
+
+    producer = KafkaProducer(bootstrap_servers="unused", connect=connect)
+    answer_as_known(opened[0])
+
+    position = producer.land(RECORD)
+
+    assert (position.topic, position.offset) == (RECORD.topic, -1)

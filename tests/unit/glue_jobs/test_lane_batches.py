@@ -43,7 +43,7 @@ class BusyParsers:
         attempts = [(place, Attempt(self._verdict)) for place in range(len(run.bodies))]
         yield Result(attempts, Columns().taken(run.assignment.topics))
 
-    def loaded(self, program: Program) -> Loaded:
+    def loaded(self, program: Program, owner: str) -> Loaded:
         return Loaded()
 
     def jail_problems(self) -> dict[str, str]:

@@ -27,13 +27,22 @@ class LoadsAll:
     def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]:
         raise NotImplementedError
 
-    def loaded(self, program: Program) -> Loaded:
+    def loaded(self, program: Program, owner: str) -> Loaded:
         return Loaded()
 
     def jail_problems(self) -> dict[str, str]:
         return {}
 
     def close(self) -> None: ...
+
+
+class LoadsNoneOfAcme(LoadsAll):
+    """Sandboxes in which one owner has used up its time for loading."""
+
+    def loaded(self, program: Program, owner: str) -> Loaded:
+        if owner == "acme":
+            return Loaded("the parsers of acme take too long to load", is_deferred=True)
+        return Loaded()
 
 
 class Unpacked(NoArtifacts):
@@ -95,3 +104,15 @@ def test_a_machine_without_room_counts_against_no_message_however_long() -> None
         found.append(programs.of_rule(PUBLISHED, FLOW, ParserRule(use="tank==1.0")))
 
     assert all(isinstance(one, MissingProgram) and one.is_outage for one in found)
+
+
+def test_an_owner_whose_parsers_take_too_long_to_load_waits_as_in_an_outage_and_no_other() -> None:
+    others = flow_from_toml('stream = "b"\nowner = "b"\n[[parsers]]\nuse = "json"', file="b.toml")
+    limits = LANE_LIMITS[Lane.FAST]
+    programs = Programs(folders=FullDisk(), sandboxes=LoadsNoneOfAcme(), limits=limits)
+
+    found = [programs.of_rule(PUBLISHED, flow, ParserRule(use="json")) for flow in (FLOW, others)]
+
+    assert isinstance(found[0], MissingProgram)
+    assert found[0].is_outage
+    assert isinstance(found[1], FoundProgram)

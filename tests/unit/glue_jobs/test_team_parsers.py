@@ -206,20 +206,52 @@ def test_no_file_of_an_unpacked_artifact_can_be_written(worker: Worker) -> None:
     assert list(folder.rglob("*.pyc"))
 
 
-def test_what_no_worker_uses_makes_room(worker: Worker) -> None:
-    artifacts = []
-    for version in ("1.0", "1.1", "1.2"):
+def deployed(worker: Worker, *versions: str) -> list[FlowArtifact]:
+    for version in versions:
         worker.deploy(f"tank=={version}")
-        artifacts.append(worker.parsers.offering("acme", f"tank=={version}"))
-    first, second, third = filter(None, artifacts)
-    users = [worker.cache(bytes_max=1) for _ in range(2)]
+    found = [worker.parsers.offering("acme", f"tank=={version}") for version in versions]
+    return list(filter(None, found))
 
-    held = users[0].folder_of(first)
-    unused = users[1].folder_of(second)
-    users[1].release_all()
-    newest = users[1].folder_of(third)
+
+def bytes_kept(worker: Worker) -> int:
+    files = (worker.folder / "cache").rglob("*")
+    return sum(one.stat().st_size for one in files if one.is_file())
+
+
+def test_what_no_worker_uses_makes_room(worker: Worker) -> None:
+    first, second, third = deployed(worker, "1.0", "1.1", "1.2")
+    held = worker.cache().folder_of(first)
+    other_user = worker.cache(bytes_max=bytes_kept(worker))
+
+    unused = other_user.folder_of(second)
+    other_user.release_all()
+    newest = other_user.folder_of(third)
 
     assert [folder.is_dir() for folder in (held, unused, newest)] == [True, False, True]
+
+
+def test_where_what_is_in_use_leaves_no_room_nothing_is_fetched(worker: Worker) -> None:
+    first, second = deployed(worker, "1.0", "1.1")
+    worker.cache().folder_of(first)
+    other_user = worker.cache(bytes_max=bytes_kept(worker) - 1)
+
+    with pytest.raises(ArtifactUnavailableError, match=r"in use have \d+ bytes; the limit is"):
+        other_user.folder_of(second)
+
+    assert worker.asked == ["tank==1.0"]
+
+
+def test_tidying_up_what_a_worker_left_behind_spares_the_artifact_beside_it(worker: Worker) -> None:
+    first, second = deployed(worker, "1.0", "1.1")
+    user = worker.cache()
+    folder = user.folder_of(first)
+    user.release_all()
+    folder.with_suffix(".left_behind").mkdir()
+    user.folder_of(second)
+
+    user.folder_of(first)
+
+    assert worker.asked == ["tank==1.0", "tank==1.1"]
 
 
 def test_what_fails_half_way_is_not_left_behind(worker: Worker) -> None:

@@ -43,7 +43,7 @@ class InProcess:
             yield Result(NotedAttempts(part, first=place), records)
             place += part.messages
 
-    def loaded(self, program: Program) -> Loaded:
+    def loaded(self, program: Program, owner: str) -> Loaded:
         """Load the program, if it is not yet."""
         parser = self._loaded(program)
         if isinstance(parser, Attempt):

@@ -14,7 +14,8 @@ DETAIL_CHARS_MAX: Final = 1024
 class Verdict(IntEnum):
     """The outcome of one message, as a number that crosses between processes.
 
-    Five say nothing against it. ``NOT_TRIED``: its flow has used up its time budget.
+    Five say nothing against it. ``NOT_TRIED``: its flow has used up its time budget,
+    or its owner that for loading parsers.
     ``CUT_SHORT``: likewise, and it took longer than what is usual for the flow.
     ``CHILDREN_USED_UP``: its parser is over its respawn rate limit. ``TOO_LARGE_FOR_LANE``: its
     body or its events grow to more than its lane allows. ``SHARE_USED_UP``: to more than its flow

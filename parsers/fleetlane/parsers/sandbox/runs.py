@@ -77,6 +77,8 @@ class Loaded(NamedTuple):
 
     problem: str | None = None
     accepts_buffer: bool = False
+    is_deferred: bool = False
+    """Loading is to be tried later: its owner's loads take too long."""
 
 
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):

@@ -58,6 +58,6 @@ def _parser_problems(flows: FlowSet, locate: Locate) -> Iterator[tuple[str, str]
                 except FleetlaneError as problem:
                     yield flow.stream, str(problem)
                     continue
-                refusal = sandboxes.loaded(program).problem
+                refusal = sandboxes.loaded(program, flow.owner).problem
                 if refusal is not None:
                     yield flow.stream, f"parser {rule.use} cannot be loaded: {refusal}"

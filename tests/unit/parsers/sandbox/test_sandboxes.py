@@ -1,6 +1,8 @@
 """What a worker's sandboxes promise beyond one message: versions, budgets, and a clean end."""
 
 import logging
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fleetlane.events.token_bucket import TokenBucket
-from fleetlane.parsers.sandbox.results import Verdict
+from fleetlane.parsers.sandbox.results import DETAIL_CHARS_MAX, Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.sandboxes import PROGRAMS_MAX, Sandboxes
@@ -77,7 +79,7 @@ def test_a_parser_cannot_lift_its_memory_limit_when_it_is_imported(
 ) -> None:
     site = install("lifting==1.0", "lifting:Parser", LIFTING)
 
-    problem = sandboxes.loaded(program("lifting==1.0", site)).problem
+    problem = sandboxes.loaded(program("lifting==1.0", site), "acme").problem
 
     assert problem is not None
     assert "Cannot allocate memory" in problem
@@ -231,6 +233,64 @@ def test_a_parser_that_cannot_be_loaded_is_not_loaded_again_for_every_batch(
     assert {one.verdicts[0] for one in outcomes} == {Verdict.PARSER_FAILED}
 
 
+def test_a_parser_that_cannot_be_loaded_is_not_loaded_again_however_many_others_came(
+    sandboxes: Sandboxes, hostile: Program, install: Install, tmp_path: Path
+) -> None:
+    log = tmp_path / "loaded"
+    code = f"open({str(log)!r}, 'a').write('x'); import time; time.sleep(1); 1 / 0"
+    broken = program("broken==1.0", install("broken==1.0", "broken:Broken", code))
+    sandboxes.loaded(broken, "acme")
+    for number in range(PROGRAMS_MAX):
+        other = program(hostile.use, hostile.location, greeting=str(number))
+        sandboxes.loaded(other, "acme")
+
+    sandboxes.loaded(broken, "acme")
+
+    assert log.read_text() == "x"
+
+
+@pytest.fixture
+def slow(install: Install) -> Program:
+    code = "import time; time.sleep(0.6)\nclass Slow:\n    def parse(self, message): yield {}"
+    return program("slow==1.0", install("slow==1.0", "slow:Slow", code))
+
+
+@pytest.fixture
+def impatient(slow: Program) -> Iterator[Sandboxes]:
+    """Sandboxes in which an owner's parsers may take as good as nothing to load, and did."""
+    sandboxes = Sandboxes(loads_s_max=0.01)
+    sandboxes.loaded(slow, "acme")
+    yield sandboxes
+    sandboxes.close()
+
+
+def test_an_owner_whose_parsers_take_too_long_to_load_has_no_more_of_them_loaded(
+    impatient: Sandboxes, hostile: Program
+) -> None:
+    loaded = impatient.loaded(hostile, "acme")
+
+    assert (loaded.is_deferred, loaded.problem) == (
+        True,
+        "the parsers of acme take too long to load",
+    )
+
+
+def test_another_owner_s_parsers_are_loaded_meanwhile(
+    impatient: Sandboxes, hostile: Program
+) -> None:
+    loaded = impatient.loaded(hostile, "other")
+
+    assert loaded.problem is None
+
+
+def test_messages_whose_parser_may_not_be_loaded_now_are_not_tried(
+    impatient: Sandboxes, hostile: Program
+) -> None:
+    outcomes = outcomes_of(impatient, run_of(hostile, [body_of(0)]))
+
+    assert outcomes.verdicts == {0: Verdict.NOT_TRIED}
+
+
 def test_a_parser_that_kills_every_child_has_its_messages_go_on_unparsed(
     thrifty: Sandboxes, hostile: Program, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -302,6 +362,37 @@ def test_a_flow_that_used_up_its_overdraft_too_is_not_tried(
         *[Verdict.CUT_SHORT] * cut,
         *[Verdict.NOT_TRIED] * (49 - cut),
     ]
+
+
+def test_a_flow_whose_budget_loading_its_parser_again_uses_up_is_not_tried(
+    sandboxes: Sandboxes, hostile: Program
+) -> None:
+    run = run_of(hostile, [body_of(0), body_of(1)])
+    outcomes_of(sandboxes, run)
+    [child] = children_of(sandboxes.zygote_pid)
+    os.kill(child, signal.SIGKILL)
+
+    outcomes = outcomes_of(sandboxes, run, TimeBudget(flow_s_max=1e-6))
+
+    assert outcomes.verdicts == {0: Verdict.NOT_TRIED, 1: Verdict.NOT_TRIED}
+
+
+WORDY = """
+class Wordy:
+    def parse(self, message):
+        raise type("\\U0001f600" * 5_000, (Exception,), {})
+"""
+
+
+def test_a_failure_with_the_longest_detail_is_its_own_message_s(
+    sandboxes: Sandboxes, install: Install
+) -> None:
+    site = install("wordy==1.0", "wordy:Wordy", WORDY)
+
+    outcomes = outcomes_of(sandboxes, run_of(program("wordy==1.0", site), [b""] * 3))
+
+    assert set(outcomes.verdicts.values()) == {Verdict.PARSER_FAILED}
+    assert set(outcomes.details.values()) == {"\U0001f600" * DETAIL_CHARS_MAX}
 
 
 def test_results_that_nobody_takes_disturb_no_later_run(

@@ -44,7 +44,7 @@ def test_a_child_that_waits_for_a_run_stands_still(sandboxes: Sandboxes, busy: P
 
 
 def test_a_child_that_was_only_loaded_stands_still(sandboxes: Sandboxes, busy: Program) -> None:
-    sandboxes.loaded(busy)
+    sandboxes.loaded(busy, "acme")
     [child] = children_of(sandboxes.zygote_pid)
 
     assert wait_until(lambda: is_stopped(child))

@@ -1,12 +1,15 @@
-"""Where a run's children come from: how they are replaced, and how many a parser may use up."""
+"""Where a run's children come from: how they are replaced, and what their parsers may use up."""
 
 import logging
 import signal
 import time
+from collections import defaultdict
 from contextlib import suppress
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from fleetlane.events.token_bucket import TokenBucket
+from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.time_budget import run_queue_ns
 from fleetlane.parsers.sandbox.worker.chunks import Slots
@@ -19,6 +22,11 @@ from fleetlane.parsers.sandbox.worker.parser_child import (
 from fleetlane.parsers.sandbox.worker.zygote_client import Zygote
 
 LOAD_PAUSE_SHARE: Final = 10
+LOADS_S_MAX: Final = 20.0
+"""So long all loads of an owner may take, the last one apart; a tenth of all time comes back."""
+
+LOAD_USUAL_S: Final = 0.25
+"""Of each load, and not charged: an owner may have many parsers with large libraries."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,30 +45,68 @@ def retry_rate_limit() -> TokenBucket:
     return TokenBucket.full(burst=20, per_s=0.2, now_s=time.monotonic())
 
 
+class Loads:
+    """What loading has taken each owner, and what could not be loaded: it outlives children."""
+
+    def __init__(self, owner_s_max: float) -> None:
+        full = partial(TokenBucket.full, burst=owner_s_max, per_s=1 / LOAD_PAUSE_SHARE, now_s=0)
+        self._owners = defaultdict[str, TokenBucket](full)
+        self._failed: dict[Program, tuple[float, tuple[Any, ...]]] = {}
+
+    def check(self, program: Program, owner: str) -> None:
+        """Raise ``ParserNotLoadedError``, ``NOT_TRIED`` where it is for the owner's other loads.
+
+        What failed is not loaded again for ten times as long as that took, as it may hang.
+        """
+        now_s = time.monotonic()
+        again_s, failure = self._failed.get(program, (now_s, ()))
+        if now_s < again_s:
+            raise ParserNotLoadedError(*failure)
+        if self._owners[owner].left_at(now_s) < 0:
+            late = f"the parsers of {owner} take too long to load"
+            raise ParserNotLoadedError(Verdict.NOT_TRIED, late)
+
+    def charge(self, owner: str, worked_s: float) -> None:
+        self._owners[owner].overdraw(time.monotonic(), max(0.0, worked_s - LOAD_USUAL_S))
+
+    def failed(self, program: Program, problem: ParserNotLoadedError, began_s: float) -> None:
+        now_s = time.monotonic()
+        # Few are: none of them is older than ten times what it took, and loads follow each other.
+        self._failed = {one: was for one, was in self._failed.items() if now_s < was[0]}
+        self._failed[program] = now_s + LOAD_PAUSE_SHARE * (now_s - began_s), problem.args
+        _log.warning("parser %s cannot be loaded: %r", program.use, str(problem))
+
+
 class Children:
     """The children of one program, and the memory they share with the worker.
 
     One of them, the current one, lives on from run to run until it fails or is stopped. What it
-    took to load the parser again for those behind the first is ``reload_us``, until it is charged.
+    took to load the parser again for those behind the first is ``reload_us``, until it is charged;
+    the first is charged to the ``owner`` of the flow that needs it.
     """
 
+    owner: str
+
     def __init__(
-        self, program: Program, *, zygote: Zygote, respawns: TokenBucket, retries: TokenBucket
+        self,
+        program: Program,
+        *,
+        zygote: Zygote,
+        loads: Loads,
+        respawns: TokenBucket,
+        retries: TokenBucket,
     ) -> None:
         self.slots = Slots()
-        self._program, self._zygote = program, zygote
+        self._program, self._zygote, self._loads = program, zygote, loads
         self._respawns, self._retries = respawns, retries
         self._child: ParserChild | None = None
         self._is_alarmed = self._has_loaded = self._is_at_rest = False
         self.reload_us = 0
-        self._problem: ParserNotLoadedError | None = None
-        self._load_again_s = 0.0
 
     def current(self) -> ParserChild:
         """The child that lives on; made if there is none.
 
-        Raises ``ParserNotLoadedError`` where there can be none. Loading is not tried again for ten
-        times as long as the failed load took: a parser that hangs at import holds up nobody.
+        Raises ``ParserNotLoadedError`` where there can be none, or none now: see ``Loads``.
         """
         if self._child is not None and self._child.is_orphan:
             self.end_current()
@@ -116,21 +162,19 @@ class Children:
         self.slots.memory.close()
 
     def _loaded(self) -> ParserChild:
+        self._loads.check(self._program, self.owner)
         began_s = time.monotonic()
-        if self._problem is not None and began_s < self._load_again_s:
-            raise ParserNotLoadedError(*self._problem.args)
         child = ParserChild(self._zygote, self._program, self.slots.memory)
         try:
             child.await_parser()
         except ParserNotLoadedError as problem:
-            now_s = time.monotonic()
-            self._problem = problem
-            self._load_again_s = now_s + LOAD_PAUSE_SHARE * (now_s - began_s)
-            _log.warning("parser %s cannot be loaded: %r", self._program.use, str(problem))
+            self._loads.failed(self._program, problem, began_s)
+            self._loads.charge(self.owner, child.watched_s)
             raise
-        self._problem = None
         if self._has_loaded:
             took_us = (time.monotonic() - began_s) * 1e6 - run_queue_ns(child.pid) / 1000
             self.reload_us += max(0, int(took_us))
+        else:
+            self._loads.charge(self.owner, child.watched_s)
         self._has_loaded = True
         return child

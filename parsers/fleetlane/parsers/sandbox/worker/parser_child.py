@@ -107,6 +107,11 @@ class ParserChild:
         """Whether its zygote was killed, and so was this child: for another child's doing."""
         return self._zygote_pid != self._zygote.pid
 
+    @property
+    def watched_s(self) -> float:
+        """How long it was seen to work since it was asked last, without a first tick."""
+        return self._stopwatch.worked_s if self._is_watched else 0.0
+
     def await_parser(self) -> None:
         """Wait until the parser is loaded; ``ParserNotLoadedError``: the child is of no use."""
         hello = bytearray(packets.HELLO_BYTES_MAX)
@@ -165,8 +170,7 @@ class ParserChild:
         before_s = self._used_s
         with suppress(OSError):  # it is gone
             self._used_s = time.clock_gettime(self._cpu_clock)
-        watched_s = self._stopwatch.worked_s if self._is_watched else 0.0
-        return Worked(int(watched_s * 1e6), int((self._used_s - before_s) * 1e6))
+        return Worked(int(self.watched_s * 1e6), int((self._used_s - before_s) * 1e6))
 
     def end(self) -> ChildExit:
         """End the child, with all that it started, and give how it ended."""

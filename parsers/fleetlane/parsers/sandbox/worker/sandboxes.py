@@ -6,10 +6,16 @@ from typing import Final
 
 from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.jail.entering import Part, hide_memory
-from fleetlane.parsers.sandbox.results import Result
+from fleetlane.parsers.sandbox.results import Result, Verdict
 from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
-from fleetlane.parsers.sandbox.worker.children import Children, respawn_rate_limit, retry_rate_limit
+from fleetlane.parsers.sandbox.worker.children import (
+    LOADS_S_MAX,
+    Children,
+    Loads,
+    respawn_rate_limit,
+    retry_rate_limit,
+)
 from fleetlane.parsers.sandbox.worker.feeding import Feeding
 from fleetlane.parsers.sandbox.worker.parser_child import ParserNotLoadedError
 from fleetlane.parsers.sandbox.worker.zygote_client import Zygote
@@ -35,18 +41,19 @@ class Sandboxes:
         *,
         new_respawns: Callable[[], TokenBucket] = respawn_rate_limit,
         new_retries: Callable[[], TokenBucket] = retry_rate_limit,
+        loads_s_max: float = LOADS_S_MAX,
         parts: Collection[Part] = tuple(Part),
         waiting_bytes_max: int = WAITING_BYTES_MAX,
     ) -> None:
         """Start the zygote. ``parts`` are the jail's; what this system does not have is left out.
 
         ``new_respawns`` gives each parser its limit of children that it may use up, ``new_retries``
-        that of children to retry what failed, and killed none.
+        that of children to retry what failed, and killed none. ``loads_s_max`` is an owner's.
         """
         hide_memory()
         self._zygote = Zygote(parts)
         self._new_respawns, self._new_retries = new_respawns, new_retries
-        self._waiting_bytes_max = waiting_bytes_max
+        self._loads, self._waiting_bytes_max = Loads(loads_s_max), waiting_bytes_max
         self._children: OrderedDict[Program, Children] = OrderedDict()
 
     @property
@@ -63,17 +70,18 @@ class Sandboxes:
         One run at a time: the next one only after all results of this one, or after ``close`` of
         this iterator. A result's records may be kept as long as wanted.
         """
-        return Feeding(run, children=self._of(run.program), time_budget=time_budget).results()
+        children = self._of(run.program, run.assignment.flow.owner)
+        return Feeding(run, children=children, time_budget=time_budget).results()
 
-    def loaded(self, program: Program) -> Loaded:
-        """Have a child load the program, if none has."""
-        children = self._of(program)
+    def loaded(self, program: Program, owner: str) -> Loaded:
+        """Have a child load the program, if none has: ``owner`` has less time for it."""
+        children = self._of(program, owner)
         try:
             loaded = Loaded(accepts_buffer=children.current().accepts_buffer)
             children.rest(is_busy=False)
             return loaded
         except ParserNotLoadedError as problem:
-            return Loaded(str(problem))
+            return Loaded(str(problem), is_deferred=problem.verdict is Verdict.NOT_TRIED)
 
     def close(self) -> None:
         for children in self._children.values():
@@ -81,7 +89,7 @@ class Sandboxes:
         self._children.clear()
         self._zygote.close()
 
-    def _of(self, program: Program) -> Children:
+    def _of(self, program: Program, owner: str) -> Children:
         children = self._children.get(program)
         if children is None or next(reversed(self._children)) != program:
             self._make_room_beside(program)
@@ -89,9 +97,11 @@ class Sandboxes:
             children = self._children[program] = Children(
                 program,
                 zygote=self._zygote,
+                loads=self._loads,
                 respawns=self._new_respawns(),
                 retries=self._new_retries(),
             )
+        children.owner = owner
         self._children.move_to_end(program)
         return children
 
