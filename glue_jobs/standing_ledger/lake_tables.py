@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from copy import replace
+from datetime import date
 from functools import reduce
 from operator import or_
 from typing import Any, Final
@@ -20,7 +21,7 @@ from fleetlane.events.lake.tables import (
     RECEIVED,
     LakeTable,
 )
-from fleetlane.events.times import DAY_MS, day_of
+from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN, day_of
 from glue_jobs.engine.hours import hour_of, spans_of
 from glue_jobs.engine.session import iceberg_table, table_name
 from glue_jobs.standing_ledger.messages import LakeRows
@@ -92,8 +93,8 @@ class LedgerTables:
         is_near = F.col("day").isin(days)
         parsed = of_these(self._table(PARSED).where(is_near))
         [times] = parsed.agg(F.min("first_event_ms"), F.max("last_event_ms")).collect()
-        if times[0] is not None:  # of a Row, `in` asks for a name
-            is_near |= F.col("day").between(*map(day_of, times))
+        if None not in tuple(times):  # of a Row, `in` asks for a name
+            is_near |= F.col("day").between(*map(nearest_day, times))
         return replace(
             lake,
             raw=None if lake.raw is None else of_these(lake.raw),
@@ -127,6 +128,11 @@ class LedgerTables:
     def _snapshot_id(self, table: LakeTable) -> int | None:
         snapshot = iceberg_table(self._session, table).currentSnapshot()
         return None if snapshot is None else int(snapshot.snapshotId())
+
+
+def nearest_day(millis: int) -> date:
+    """The day of a time, or the first or last that there is: a parser may have forged the time."""
+    return day_of(max(MILLIS_MIN, min(millis, MILLIS_MAX)))
 
 
 def _is_within(at: str, hours: Collection[int]) -> Any:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, distributions
-from typing import cast, get_type_hints
+from typing import Final, cast, get_type_hints
 
 import msgspec
 from packaging.utils import canonicalize_name
@@ -17,6 +17,8 @@ from fleetlane.parsers.contract import Parser
 
 ENTRY_POINT_GROUP = "fleetlane.parsers"
 BUILT_IN_DISTRIBUTION = "fleetlane-parsers"
+IDENTIFIER_CHARS_MAX: Final = 200
+"""It is in each event and in each row of what was parsed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +79,7 @@ class ParserOptionError(FleetlaneError):
 
 
 class BrokenParserError(FleetlaneError):
-    """The parser is installed, but its entry point leads to no parser."""
+    """The parser is installed, but its entry point leads to no parser, or its version is no use."""
 
     parser: str
     problem: str
@@ -123,14 +125,20 @@ _listed_once = cache(_listed)
 def find_parser(use: str, location: str | None = None) -> InstalledParser:
     """Find the one that a flow means by ``use``: a built-in format's name, or ``name==version``.
 
-    Raises ``UnknownParserError`` where it is not installed, not in that version, or not pinned; or
-    two packages offer it.
+    Raises:
+        UnknownParserError: It is not installed, not in that version, or not pinned; or two packages
+            offer it.
+        BrokenParserError: Its package writes its version at too great a length.
     """
     installed = installed_parsers(location)
     matches = [parser for parser in installed if parser.answers_to(use)]
     if len(matches) != 1:
         packages = tuple(f"{match.distribution} {match.version}" for match in matches)
         raise UnknownParserError(use, packages, tuple(parser.use for parser in installed))
+    size, limit = len(matches[0].identifier), IDENTIFIER_CHARS_MAX
+    if size > limit:
+        problem = f"its name and version have {size} characters; the limit is {limit} characters"
+        raise BrokenParserError(use, problem)
     return matches[0]
 
 
@@ -157,8 +165,8 @@ def load_parser(use: str, options: Mapping[str, object], location: str | None = 
 
     Raises:
         UnknownParserError: As ``find_parser``.
-        BrokenParserError: Its module or class is missing or has no ``parse``. Whatever else its
-            module raises at import comes through.
+        BrokenParserError: So too; or its module or class is missing or has no ``parse``. Whatever
+            else its module raises at import comes through.
         ParserOptionError: An option is unknown, or its value is not allowed.
     """
     if location is not None:

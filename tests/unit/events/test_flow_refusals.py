@@ -155,6 +155,12 @@ NOT_ALLOWED_OF_A_PARSER = {
     "use": ('use = "Json"', "use", "'Json'", r"allowed: text matching ^[a-z][a-z0-9-]{0,47}(=="),
     "use with a range": ('use = "json>=1"', "use", "'json>=1'", "allowed: text matching"),
     "use with a line's end": ('use = "json\\n"', "use", r"'json\n'", "allowed: text matching"),
+    "a use that is too long": (
+        f'use = "thermo==1{".0" * 71}"',
+        "use",
+        f"'thermo==1{'.0' * 35}…",
+        "expected `str` of length <= 150",
+    ),
     "firmware": ('use = "json"\nfirmware = 2', "firmware", "2", "expected `str | null`"),
     "device types": ('use = "json"\ndevice_types = []', "device_types", "[]", "length >= 1"),
     "a device type": ('use = "json"\ndevice_types = ["t1", "T2"]', "device_types.1", "'T2'", NAME),

@@ -198,6 +198,19 @@ def test_the_errors_cross_a_process(error: FleetlaneError) -> None:
     assert str(copy) == str(error)
 
 
+def test_a_version_that_is_written_at_too_great_a_length_is_refused(
+    install: Install, tmp_path: Path
+) -> None:
+    install("wordy", "wordy==1.0", THERMO)
+    metadata = tmp_path / "wordy" / "wordy-1.0.dist-info" / "METADATA"
+    metadata.write_text(f"Name: wordy\nVersion: 1.0{'.0' * 1_000}\n")
+
+    with pytest.raises(BrokenParserError) as refusal:
+        find_parser("wordy==1.0")
+
+    assert "have 2009 characters; the limit is 200 characters" in str(refusal.value)
+
+
 def test_a_version_that_another_hides_is_loaded_from_where_one_says(install: Install) -> None:
     install("versioned", "versioned==1.0", THERMO)
     hidden = sys.path[0]

@@ -54,7 +54,7 @@ class EventTimeRule(_Table, frozen=True, kw_only=True):
 class ParserRule(_Table, frozen=True, kw_only=True):
     """One of a flow's parsers, and the devices it is for. The first rule that fits is used."""
 
-    use: Annotated[str, Meta(pattern=rf"^{NAME_PATTERN}(==[0-9A-Za-z.+!_-]+)?\Z")]
+    use: Annotated[str, Meta(max_length=150, pattern=rf"^{NAME_PATTERN}(==[0-9A-Za-z.+!_-]+)?\Z")]
     firmware: str | None = None
     device_types: Annotated[tuple[Name, ...], Meta(min_length=1)] | None = None
     options: dict[str, object] = field(default_factory=dict)

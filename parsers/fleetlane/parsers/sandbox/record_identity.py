@@ -12,6 +12,7 @@ import orjson
 
 from fleetlane.events.canonical import TimeQuality, message_prefix
 from fleetlane.events.flows.event_ids import event_ids
+from fleetlane.events.times import MILLIS_MIN
 from fleetlane.events.topics import CanonicalKey
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.results import InvalidReplyError
@@ -22,11 +23,12 @@ _TAIL: Final = re.compile(
     rb':[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z",)?"timequality":"(?:%b)","data":(?=\{)'
     % "|".join(TimeQuality).encode()
 )
-_KEY_ENDS: Final = {
-    CanonicalKey.DEVICE_HOUR: b"/",
-    CanonicalKey.DEVICE: b"",
-    CanonicalKey.EVENT_MILLIS: None,
+_KEY_PARTS: Final = {
+    CanonicalKey.DEVICE_HOUR: (b"/", len("2026-11-03T14")),
+    CanonicalKey.DEVICE: (b"", 0),
+    CanonicalKey.EVENT_MILLIS: (None, len(str(MILLIS_MIN))),
 }
+"""What comes behind the device (``None``: it is not there), and the most behind that, in bytes."""
 _objects: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -43,8 +45,9 @@ def with_identity(
     """
     whole, ends = bytes(tails.values), tails.value_ends.tolist()
     data = _data_of(whole, ends)
-    is_hashed, key_end = by.flow.identity.by != "message", _KEY_ENDS[by.flow.canonical.key]
-    keys, key_ends, is_whole_key = bytes(tails.keys), tails.key_ends.tolist(), key_end == b""
+    is_hashed = by.flow.identity.by != "message"
+    key_end, rest_bytes_max = _KEY_PARTS[by.flow.canonical.key]
+    keys, key_ends = bytes(tails.keys), tails.key_ends.tolist()
     pieces, place = list[bytes](), 0
     for envelope, count in zip(envelopes, counts, strict=True):
         if not count:
@@ -53,11 +56,11 @@ def with_identity(
         prefix = message_prefix(sender, parser=by.parser) + b',"id":"'
         id_of = event_ids(sender, by.flow.identity)
         owner = sender.device_id.encode() + key_end if key_end is not None else b""
+        key_bytes_max = len(owner) + rest_bytes_max
         for number in range(place, place + count):
-            at = key_ends[number]
-            has_more = is_whole_key and key_ends[number + 1] - at != len(owner)
-            if has_more or not keys.startswith(owner, at, key_ends[number + 1]):
-                raise InvalidReplyError("a record with the key of another device")
+            at, end = key_ends[number], key_ends[number + 1]
+            if end - at > key_bytes_max or not keys.startswith(owner, at, end):
+                raise InvalidReplyError("a record with a key that its message does not have")
             event = orjson.loads(data[number]) if is_hashed else {}
             tail = whole[ends[number] : ends[number + 1]]
             pieces.append(b'%b%b",%b' % (prefix, id_of(event).encode(), tail))

@@ -81,13 +81,14 @@ class ParserProcess(AbstractContextManager["ParserProcess"]):
         return [one for some in batched(trials, size, strict=False) for one in self._answered(some)]
 
     def _answered(self, trials: Sequence[Trial]) -> Sequence[Outcome]:
+        lines = [trials] if self._process is not None else [self.subject, trials]
         process = self._started()
         questions, answers = _pipes_of(process)
         self._is_late = False
         timer = threading.Timer(self._patience_s(trials), self._kill_late, [process])
         timer.start()
         try:
-            questions.write(msgspec.json.encode(trials) + b"\n")
+            questions.writelines(msgspec.json.encode(line) + b"\n" for line in lines)
             questions.flush()
             answer = answers.readline()
         except OSError:  # it ended before it had read all
@@ -123,8 +124,6 @@ class ParserProcess(AbstractContextManager["ParserProcess"]):
                 env=environment_with(self._variables),
                 process_group=0,  # a terminal's Ctrl-C is for this process, which ends that one
             )
-            questions, _ = _pipes_of(self._process)
-            questions.write(msgspec.json.encode(self.subject) + b"\n")
         return self._process
 
     def _end(self) -> int | None:

@@ -322,14 +322,19 @@ def _patches(name: str, forged: Callable[..., object]) -> Escape:
     return attempt
 
 
-def _forges_keys(_: Order) -> None:
-    columns = sys.modules["fleetlane.parsers.sandbox.canonical_records"].Columns
-    append = columns.append_message
+def _forges_keys(key: bytes) -> Escape:
+    def attempt(_: Order) -> None:
+        columns = sys.modules["fleetlane.parsers.sandbox.canonical_records"].Columns
+        append = columns.append_message
 
-    def append_forged(self: object, topics: bytes, keys: list[bytes], values: list[bytes]) -> None:
-        append(self, topics, [b"d-0/2025-11-03T14"] * len(keys), values)
+        def append_forged(
+            self: object, topics: bytes, keys: list[bytes], values: list[bytes]
+        ) -> None:
+            append(self, topics, [key] * len(keys), values)
 
-    columns.append_message = append_forged
+        columns.append_message = append_forged
+
+    return attempt
 
 
 def _tail(data: bytes) -> Callable[..., bytes]:
@@ -434,7 +439,8 @@ ESCAPES: dict[str, Escape] = {
     "forges-a-time": _patches("canonical_tail", lambda *_: b'"time":"no","data":{}}'),
     "forges-what-is-no-json": _patches("canonical_tail", _tail(b'{"a":}')),
     "forges-what-is-no-text": _patches("canonical_tail", _tail(b'{"a":"\xff"}')),
-    "forges-a-key": _forges_keys,
+    "forges-a-key": _forges_keys(b"d-0/2025-11-03T14"),
+    "forges-a-key-too-large-for-its-topic": _forges_keys(b"d-4/" + bytes(990_000)),
     "forges-a-sender": _patches(
         "message_facts_from",
         lambda _, *, stream: sys.modules["fleetlane.events.canonical"].MessageFacts(

@@ -47,7 +47,7 @@ def test_a_parser_that_accepts_a_buffer_is_given_one_whatever_its_size(
 def test_a_parser_is_known_by_what_it_says_once_it_is_loaded(buffers: Program, kind: Kind) -> None:
     parses, programs = kind(), (buffers, program("json", None), program("nobodys==1.0", None))
 
-    said = [parses.loaded(one).accepts_buffer for one in programs]
+    said = [parses.loaded(one, "acme").accepts_buffer for one in programs]
     parses.close()
 
     assert said == [True, False, False]

@@ -80,7 +80,7 @@ def world(
     (bucket / "offsets").write_bytes(SECRET)
     (bucket / "offsets").chmod(0o600)
     other = install("hostile==9.0", "hostile_parser:Hostile", HOSTILE.read_text())
-    assert jailed.loaded(program("hostile==9.0", other)).problem is None
+    assert jailed.loaded(program("hostile==9.0", other), "acme").problem is None
     (sibling,) = children_of(jailed.zygote_pid)
     memory = ctypes.create_string_buffer(SECRET)
     with socket.create_server(("127.0.0.1", 0)) as door, socket.socket(socket.AF_UNIX) as by_path:

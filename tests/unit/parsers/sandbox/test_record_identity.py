@@ -7,8 +7,12 @@ import pytest
 from fleetlane.events.canonical import event_data, message_prefix
 from fleetlane.events.flows.event_ids import event_ids, event_time_of
 from fleetlane.events.flows.files import flow_from_toml
-from fleetlane.events.topics import canonical_keys
+from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
+from fleetlane.events.topics import CanonicalKey, canonical_keys
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.in_process import InProcess
+from fleetlane.parsers.sandbox.record_identity import with_identity
+from fleetlane.parsers.sandbox.results import InvalidReplyError
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run, message_facts_from
 from tests.canonical_value import canonical_value
 from tests.unit.parsers.sandbox.conftest import no_time_limit
@@ -66,3 +70,31 @@ def test_records_are_as_their_flow_has_them(by: str, key: str) -> None:
             )
             wanted.append(("canonical.gps", key_of(when.bucket_millis), value))
     assert list(result.records) == wanted
+
+
+def identified(kind: CanonicalKey, keys: list[bytes]) -> CanonicalRecords:
+    """Records with these keys, all of one message of the device d-1."""
+    flow = flow_from_toml(FLOW.format(by="message", fields="", key=kind), file="gps.toml")
+    by = Assignment(flow=flow, parser="p@1", parse_s=9.0)
+    columns = Columns()
+    columns.append_message(bytes(len(keys)), keys, [b'"timequality":"ok","data":{}}'] * len(keys))
+    envelope = b"1%032x\nd-1\n1762178709123" % 1
+    return with_identity(columns.taken(by.topics), [envelope], [len(keys)], by)
+
+
+@pytest.mark.parametrize("kind", CanonicalKey)
+def test_a_record_has_the_key_of_any_time_that_there_is(kind: CanonicalKey) -> None:
+    key_of = canonical_keys(kind, device_id="d-1")
+    keys = [key_of(MILLIS_MIN), key_of(MILLIS_MAX)]
+
+    records = identified(kind, keys)
+
+    assert [record.key for record in records] == keys
+
+
+@pytest.mark.parametrize("kind", CanonicalKey)
+def test_a_key_that_is_longer_than_its_kind_can_be_is_refused(kind: CanonicalKey) -> None:
+    longest = canonical_keys(kind, device_id="d-1")(MILLIS_MIN)
+
+    with pytest.raises(InvalidReplyError, match="a key that its message does not have"):
+        identified(kind, [longest + b"0"])

@@ -6,7 +6,7 @@ import sys
 import msgspec
 import pytest
 
-from fleetlane.parsers.testkit.parser_process import ParserProcess
+from fleetlane.parsers.testkit.parser_process import ParserProcess, ParserProcessGoneError
 from fleetlane.parsers.testkit.trials import Trial
 from tests.unit.parsers.testkit.conftest import Subjects
 
@@ -58,6 +58,18 @@ def test_a_parser_that_is_not_there_fails_its_messages(subject_of: Subjects) -> 
         outcome = process.outcome(b"")
 
     assert (outcome.reason, "no parser 'good==1.0'" in outcome.detail) == ("parser_failed", True)
+
+
+def test_a_process_that_ends_before_it_has_read_its_subject_is_gone(subject_of: Subjects) -> None:
+    subject = subject_of("good")
+    rule = msgspec.structs.replace(subject.rule, options={"text": "x" * 1_000_000})
+    subject = msgspec.structs.replace(subject, rule=rule)
+
+    with (
+        ParserProcess(subject, variables={"PYTHONHOME": "/there-is-no-such-folder"}) as process,
+        pytest.raises(ParserProcessGoneError, match="ended: status 1"),
+    ):
+        process.outcome(b"")
 
 
 def test_it_needs_nothing_that_only_posix_has() -> None:

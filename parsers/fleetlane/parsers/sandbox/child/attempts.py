@@ -142,7 +142,7 @@ class Attempts:
                     charge.add(took_us, was_cut_short=verdict is Verdict.CUT_SHORT)
                 self._note(verdict, events, took_us)
                 if detail:
-                    details[number] = detail
+                    details[number] = detail[:DETAIL_CHARS_MAX]
                 if verdict is Verdict.MEMORY or len(self._columns.values) > PART_BYTES:
                     break
         self._progress[0] = IDLE

@@ -85,6 +85,8 @@ class Feeding:
                 return
         try:
             self._ask()
+            if not self._asked:  # loading the parser again has used the budget up
+                return
             reply = self._children.current().reply(self._limits(self._asked[0]))
             if reply is not None:
                 yield from self._answered(*reply)

@@ -7,12 +7,14 @@ from typing import Annotated, Final
 import msgspec
 
 from fleetlane.events.lanes import BUFFER_BYTES_MAX, GrowthLimits
+from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
 from fleetlane.events.topics import RECORD_BYTES_MAX
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.packets import Reply
 from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.results import (
     DETAIL_CHARS_MAX,
+    NO_TIME,
     NOTE_CODES,
     InvalidReplyError,
     Notes,
@@ -28,6 +30,8 @@ _VERDICTS: Final = bytes({*Verdict} - {Verdict.CRASHED, Verdict.CHILDREN_USED_UP
 _OFFSET_BYTES: Final = 4
 _RECORD_BYTES_MIN: Final = 16
 """Each has a time's quality and an object at least."""
+_DETAIL_BYTES_MAX: Final = 12 * DETAIL_CHARS_MAX + 64
+"""Of a message: JSON writes a character as 12 bytes at most. Its place and inflated size beside."""
 
 type _Size = Annotated[int, msgspec.Meta(ge=0, le=BUFFER_BYTES_MAX)]
 _notes: Final = msgspec.json.Decoder(tuple[dict[int, str], dict[int, _Size]])
@@ -42,8 +46,8 @@ def read_records(
     Raises ``InvalidReplyError`` where it cannot be read, for whatever reason.
     """
     try:
-        part, tails = read_result(reply, columns, by.topics)
         check_growth(reply, by.growth)
+        part, tails = read_result(reply, columns, by.topics)
         records = with_identity(tails, envelopes, part.notes.events, by)
         check_records(records)
     except InvalidReplyError:
@@ -89,6 +93,9 @@ def _check_notes(notes: Notes, *, events: int) -> None:
         raise InvalidReplyError("events of a message that failed")
     if sum(notes.events.tolist()) != events:
         raise InvalidReplyError("another number of events than of records")
+    times = {*zip(notes.first_event_ms, notes.last_event_ms, strict=True)} - {(NO_TIME, NO_TIME)}
+    if not all(MILLIS_MIN <= first <= last <= MILLIS_MAX for first, last in times):
+        raise InvalidReplyError("times that no events have")
 
 
 def check_records(records: CanonicalRecords) -> None:
@@ -107,9 +114,17 @@ def check_records(records: CanonicalRecords) -> None:
 
 
 def check_growth(reply: Reply, limits: GrowthLimits) -> None:
-    """Refuse more than one part of a child's messages may put out; raises ``InvalidReplyError``."""
+    """Refuse more than one part of a child's messages may put out; raises ``InvalidReplyError``.
+
+    A key is within what its event counts besides its own bytes.
+    """
     events_max = PART_BYTES // _RECORD_BYTES_MIN + limits.events_max
-    if reply.events > events_max or reply.value_bytes > 2 * PART_BYTES + limits.output_bytes_max:
+    if (
+        reply.events > events_max
+        or reply.key_bytes > EVENT_BYTES * reply.events
+        or reply.value_bytes > 2 * PART_BYTES + limits.output_bytes_max
+        or reply.detail_bytes > _DETAIL_BYTES_MAX * reply.messages
+    ):
         raise InvalidReplyError("more than its messages may put out")
 
 
