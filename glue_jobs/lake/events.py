@@ -44,11 +44,10 @@ def merge_events(rows: DataFrame, target: Target, repeats: Target) -> None:
     """
     if target.log.has(target.batch):
         return
-    row = merging.facts_of(rows, EVENTS, *EventFacts.columns())
-    places = merging.touched(row)
+    facts, places = _facts_of(rows)
     if places is None:
         return
-    facts, is_alone = EventFacts(row), True
+    is_alone = True
 
     def attempt() -> bool:
         nonlocal is_alone
@@ -61,12 +60,18 @@ def merge_events(rows: DataFrame, target: Target, repeats: Target) -> None:
         _mend(rows, target, repeats, places=places)
 
 
+def _facts_of(rows: DataFrame) -> tuple[EventFacts, Column | None]:
+    """What a batch's rows have, and the partitions that may have them already, if it has any."""
+    row = merging.facts_of(rows, EVENTS, *EventFacts.columns())
+    return EventFacts(row), merging.touched(row)
+
+
 def _written(
     rows: DataFrame, facts: EventFacts, target: Target, repeats: Target, *, places: Column
 ) -> bool:
     """Append what is new; of the few messages that are contested, settle what counts."""
-    there = rows.sparkSession.table(target.log.name).where(places).select(*_KEY, "raw_id")
-    found = there.join(F.broadcast(rows.select(*_KEY)), _KEY, "left_semi")
+    there = rows.sparkSession.table(target.log.name).where(places)
+    found = merging.known_rows(rows, EVENTS, "raw_id", there=there)
     with ExitStack() as computed:
         known = computed.enter_context(_computed(found))
         contested = computed.enter_context(_computed(_contested(rows, known, facts, places)))
@@ -118,10 +123,9 @@ def _settled(
     Returns whether nobody else wrote meanwhile. ``repeats`` is written first: a batch that is
     repeated from there on finds what it needs.
     """
-    row = merging.facts_of(rows, EVENTS, *EventFacts.columns())
-    places = merging.touched(row)
+    facts, places = _facts_of(rows)
     assert places is not None, "there are rows"
-    around = places | EventFacts(row).arrived_alike()
+    around = places | facts.arrived_alike()
     raw_ids = F.broadcast(rows.select("raw_id").distinct())
     there = _rows_there(rows.sparkSession, around).join(raw_ids, "raw_id", "left_semi")
     of_batch = rows.select(*EVENTS.column_names, F.lit(_BATCH).alias(_FROM))

@@ -73,10 +73,14 @@ def without_known(
 
     The batch's keys go to the table's rows, not the other way: no row of the table is shuffled.
     """
-    key = list(target.table.key)
-    keys = rows.select(*key)
-    known = there.where(places).select(*key).join(F.broadcast(keys), key, "left_semi")
-    return rows.join(F.broadcast(known), key, "left_anti")
+    known = known_rows(rows, target.table, there=there.where(places))
+    return rows.join(F.broadcast(known), list(target.table.key), "left_anti")
+
+
+def known_rows(rows: DataFrame, table: LakeTable, *others: str, there: DataFrame) -> DataFrame:
+    """The keys of a batch that are ``there``, with ``others`` of the columns there."""
+    key = list(table.key)
+    return there.select(*key, *others).join(F.broadcast(rows.select(*key)), key, "left_semi")
 
 
 def commit(rows: DataFrame, target: Target) -> bool:
