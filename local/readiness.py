@@ -10,6 +10,7 @@ from local.setup.doctor import MISSING, OK, Finding
 
 FUNCTIONS_LEFT_FREE: Final = 100
 """Lambda does not let functions reserve the last of an account."""
+_FUNCTIONS: Final = f"functions at once, {FUNCTIONS_LEFT_FREE} left free"
 
 _EMR_VCPUS: Final = ("EMR vCPUs", "emr-serverless", "L-D05C8A75", 4)
 _GLUE_DPUS: Final = ("Glue DPUs", "glue", "L-08F3B322", 1)
@@ -24,12 +25,13 @@ type _Said = tuple[str, str]
 
 def lacking(stage: Stage, account: AwsAccount) -> Iterator[Finding]:
     """Check one thing after the other; changes nothing. What AWS does not say is lacking."""
+    functions = stage.reserved_concurrency + FUNCTIONS_LEFT_FREE
     what, service, code, each = _EMR_VCPUS if stage.engine is Engine.EMR else _GLUE_DPUS
     checks: list[tuple[str, Callable[[], _Said]]] = [
         ("account", lambda: _number(stage, account.number())),
         ("zones", lambda: _zones(stage, account.zones())),
         ("bootstrap", lambda: _bootstrap(stage, is_there=account.is_bootstrapped())),
-        ("functions", lambda: _functions(stage, account.functions_at_once())),
+        ("functions", lambda: _enough(_FUNCTIONS, functions, account.functions_at_once())),
         ("requests", lambda: _enough("requests/s", stage.requests_per_s, account.requests_per_s())),
         (what, lambda: _enough(what, stage.workers * each, account.quota(service, code))),
         ("e-mail", lambda: _email(stage)),
@@ -66,11 +68,6 @@ def _zones(stage: Stage, zones: set[str]) -> _Said:
 
 def _bootstrap(stage: Stage, *, is_there: bool) -> _Said:
     return ("there", "") if is_there else ("not there", f"cdk bootstrap -c stage={stage.name}")
-
-
-def _functions(stage: Stage, limit: int) -> _Said:
-    needed = stage.reserved_concurrency + FUNCTIONS_LEFT_FREE
-    return _enough(f"functions at once, {FUNCTIONS_LEFT_FREE} left free", needed, limit)
 
 
 def _enough(what: str, needed: int, limit: int) -> _Said:
