@@ -25,9 +25,8 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or arguments[0] not in GOALS:
         sys.stderr.write(f"usage: local/setup/run {'|'.join(sorted(GOALS))}|doctor\n")
         return 2
-    signal.signal(
-        signal.SIGTERM, lambda *_: sys.exit(143)
-    )  # leave by `finally`: no child stays behind
+    # Leave by `finally`: no child stays behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         make_ready(GOALS[arguments[0]](checkout), lock=checkout.logs / "lock")
     except CannotSetUpError as error:

@@ -100,7 +100,6 @@ def slow_lane_line(parse_ms_max: int) -> str:
 
 
 def addresses(endpoints: Endpoints) -> str:
-    """The addresses as a small table."""
     rows = fields_of(endpoints, "api kafka s3 dynamodb")
     return "\n".join(f"{name:<10}{address}" for name, address in rows.items())
 
