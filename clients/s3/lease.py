@@ -78,11 +78,9 @@ class LeaseObject:
 
     def write(self, state: LeaseState, *, replacing: str | None) -> str | None:
         body = msgspec.json.encode(state)
-        version = self._objects.put_in_place_of(replacing, self._key, body)
-        return version or self._version_if_ours(state)
-
-    def _version_if_ours(self, state: LeaseState) -> str | None:
-        """A write whose answer was lost is refused when it is tried again, and was done."""
+        if version := self._objects.put_in_place_of(replacing, self._key, body):
+            return version
+        # A write whose answer was lost is refused when it is tried again, and was done.
         found, version = self.read() or (None, None)
         return version if found == state else None
 
