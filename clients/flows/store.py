@@ -180,7 +180,6 @@ class OwnerFlows:
         return FlowVersions(self._objects, owners_versions(owner))
 
     def wanted(self, owner: str) -> WantedVersion | None:
-        """The version that an owner wants in force, if it ever said so."""
         return self._objects.read(wanted_key(owner), WantedVersion)
 
     def want(self, owner: str, wanted: WantedVersion) -> None:

@@ -68,7 +68,6 @@ class LedgerTables:
         return {row.hour_ms for row in hours.distinct().dropna().collect()}
 
     def rows_of(self, hours: Collection[int], *, counted_streams: Collection[str]) -> LakeRows:
-        """The rows of messages that arrived in some hours."""
         raw = self._arrived(RAW, "arrival_ms", hours) if self._has_archive else None
         return LakeRows(
             raw=None if raw is None else raw.dropna(subset=_MESSAGE),

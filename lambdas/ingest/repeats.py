@@ -73,14 +73,12 @@ def repeat_key(inbound: InboundMessage) -> str:
 
 
 def first_receipt(kept: KeptReceipt) -> Receipt:
-    """The receipt that the first of these messages was answered with."""
     return Receipt(
         id=kept.raw_id, lane=kept.lane, landed=Landed(kept.landed), notices=(Notice.REPEATED,)
     )
 
 
 def kept_receipt(inbound: InboundMessage, receipt: Receipt, *, remember_s: int) -> KeptReceipt:
-    """What is kept of a message that has landed, for so long."""
     return KeptReceipt(
         raw_id=receipt.id,
         lane=receipt.lane,

@@ -52,7 +52,6 @@ def record_json(record: Record) -> str:
 
 
 def record_fields(record: Record) -> Mapping[str, object]:
-    """A record's line, as a mapping."""
     return {
         "topic": record.topic,
         "partition": record.partition,

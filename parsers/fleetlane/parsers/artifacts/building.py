@@ -113,7 +113,6 @@ def built(uv: Uv, platform: Platform) -> Built:
 
 
 def write_built(uv: Uv, platform: Platform, folder: Path) -> Path:
-    """Build a project as ``built`` does, and write its artifact into ``folder``."""
     result = built(uv, platform)
     return write_artifact(folder, result.package, result.contents)
 
