@@ -32,6 +32,7 @@ from glue_jobs.kafka.mirrored_offsets import MirroredOffsets
 from glue_jobs.kafka.provisional_offsets import provisional_offsets
 from glue_jobs.lake import main as lake
 from glue_jobs.parse_lane import main as parse_lane
+from glue_jobs.parse_lane.real_time.probe import PROBE
 from glue_jobs.standing_ledger import main as standing_ledger
 
 POLL_INTERVAL_S: Final = 1
@@ -151,7 +152,7 @@ def _stop(session: SparkSession, supervisors: Sequence[Supervisor]) -> None:
 
 
 def _mirrored(offsets: MirroredOffsets, stalls: StallWatch, session: SparkSession) -> int:
-    active = active_queries(session)
+    active = [one for one in active_queries(session) if one.name != PROBE]  # a canary's own
     expired = offsets.mirror(active)  # unless Kafka answers, nothing counts as stalled
     in_batches = [one for one in active if provisional_offsets().of(one.name or "") is None]
     check = partial(stalls.check, in_batches)
@@ -218,10 +219,12 @@ class ApplicationWatch:
         self._is_to_stop = self._is_marked()
 
     def _mirror(self) -> None:
-        self._expired = self._mirrored()
-        if self._expired:
-            _log.error("%d records expired before they were read", self._expired)
-        self._metrics.run_if_due()
+        try:
+            self._expired = self._mirrored()
+            if self._expired:
+                _log.error("%d records expired before they were read", self._expired)
+        finally:
+            self._metrics.run_if_due()
 
     def _publish_all(self) -> None:
         self._publish({ApplicationMetric.EXPIRED_UNREAD: self._expired, **self._others()})

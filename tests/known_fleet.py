@@ -161,9 +161,11 @@ class _Sender:
             )  # fmt: skip
             number, at_ms = 2, at_ms + 11_000
         if malformed:
+            is_gone = took % 5 == 0  # its payload was, before any parser ran
             yield Attempt(
-                number=number, outcome="parked", parsed_ms=at_ms, reason="malformed",
-                parser=parser, parse_us=took,
+                number=number, outcome="parked", parsed_ms=at_ms, parser=parser,
+                reason="payload_missing" if is_gone else "malformed",
+                parse_us=0 if is_gone else took,
             )  # fmt: skip
             if chance.random() < 0.75:
                 return

@@ -174,7 +174,8 @@ def parse_times(fleet: KnownFleet, days: int) -> list[Row]:
                 day_of(one.received_ms) >= day_of(since_ms)
                 and since_ms < attempt.parsed_ms <= ASKED_AT_MS
             )
-            if is_in_window and attempt.parser is not None and attempt.put_off is None:
+            ran = attempt.parse_us > 0 or attempt.outcome in ("parsed", "empty")
+            if is_in_window and ran and attempt.parser is not None and attempt.put_off is None:
                 times[attempt.parser].append(attempt.parse_us)
     rows = [
         {

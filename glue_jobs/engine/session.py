@@ -28,6 +28,13 @@ _GLUE: Final = {
     "catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog",
     "io-impl": "org.apache.iceberg.aws.s3.S3FileIO",
 }
+_JDBC: Final = {
+    "type": "jdbc",
+    "jdbc.schema-version": "V1",
+    # What Iceberg reckons a file costs to open, 4 MiB of data, is S3's price. On a disk it made a
+    # task of each four files, and a task costs more than to read them.
+    "table-default.read.split.open-file-cost": str(64 << 10),
+}
 _NAMED_IN_PART: Final = ("PythonUtils", "PythonSQLUtils", "functions", "py4j.reflection.TypeUtil")
 _REGION: Final = "AWS_DEFAULT_REGION"
 _REGION_OF_WORKERS: Final = f"spark.executorEnv.{_REGION}"
@@ -99,7 +106,7 @@ def use_catalog(
     Without ``uri``, a JDBC address, it is AWS's Glue Data Catalog. The lake's tables are in its
     ``database``. They are never cached: a session would go on reading a snapshot that is no longer.
     """
-    kind = _GLUE if uri is None else {"type": "jdbc", "uri": uri, "jdbc.schema-version": "V1"}
+    kind = _GLUE if uri is None else _JDBC | {"uri": uri}
     settings = {**kind, "warehouse": warehouse, "cache-enabled": "false", "database": database}
     region = session.conf.get(_REGION_OF_WORKERS, None)
     if region is not None:

@@ -17,7 +17,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import HOURLY
 from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.metrics import JobMetric
-from fleetlane.events.times import HOUR_MS, day_of
+from fleetlane.events.times import DAY_MS, HOUR_MS, day_of
 from glue_jobs.engine.session import table_name
 from glue_jobs.fleet_watch.flow_hours import WEEK_MS, WEEKS, Finding, FlowHour, findings
 
@@ -55,15 +55,19 @@ class FlowWatch:
         self._judged_ms: int | None = None
         self._values: Mapping[str, float] = {}
 
-    def judge_last_hour(self) -> None:
-        """Judge the last hour that is over, unless it was judged; then publish what was found.
+    def judge_hours(self) -> None:
+        """Judge the hours that are over since the last that was judged; publish what was found.
+
+        After a start that is the last hour; after an outage a day's hours at most.
 
         Raises ``FleetlaneError`` where flows, or the lake's hours, cannot be read now.
         """
         at_ms = self._last_hour_ms()
-        if at_ms is not None and at_ms != self._judged_ms:
-            self._judge(at_ms)
-            self._judged_ms = at_ms
+        if at_ms is not None:
+            next_ms = at_ms if self._judged_ms is None else self._judged_ms + HOUR_MS
+            for hour_ms in range(max(next_ms, at_ms - DAY_MS), at_ms + 1, HOUR_MS):
+                self._judge(hour_ms)
+                self._judged_ms = hour_ms
         if self._values:
             self._publish(self._values)
 

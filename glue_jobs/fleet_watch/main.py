@@ -71,7 +71,7 @@ def _comparison(session: SparkSession, context: WatchContext) -> PeriodicTask:
     watch = FlowWatch(hours, flows, send=context.send, publish=context.publish, now_ms=now_ms)
     return PeriodicTask(
         name="comparison of flows with what is usual",
-        run=watch.judge_last_hour,
+        run=watch.judge_hours,
         interval_s=POLL_INTERVAL_S,
         is_first_at_once=False,
     )

@@ -176,9 +176,12 @@ def in_batches(
     """Start it, with a scheduler pool and a checkpoint folder of its ``name``.
 
     ``each`` gets a batch and its number. What it raises ends the query; the batch comes again.
+    Of Kafka's partitions, which may be hundreds with a few records each, a batch has as many as
+    there are cores: each step with its rows is one task for each.
     """
+    tasks = int(records.sparkSession.conf.get("spark.sql.shuffle.partitions"))
     writer = _writer(records, arguments, name=name, trigger_ms=trigger_ms)
-    return writer.foreachBatch(each).start()
+    return writer.foreachBatch(lambda rows, number: each(rows.coalesce(tasks), number)).start()
 
 
 def _writer(

@@ -6,7 +6,11 @@ from functools import partial
 from typing import Final
 
 from clients.flows.store import FlowsUnavailableError
-from clients.s3.blocked_messages import BlockedMessage, BlockedMessages
+from clients.s3.blocked_messages import (
+    BlockedMessage,
+    BlockedMessages,
+    BlockedMessagesUnavailableError,
+)
 from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.lanes import Lane
@@ -111,7 +115,7 @@ class BlockingQueries:
         """``topics`` gives the names of all topics that there are."""
         self._lane, self._start, self._topics = lane, start, topics
         self._blocked, self._flows = blocked, flows
-        self._waiting: set[str] = set()
+        self._waiting, self._waited = set[str](), set[str]()
         self._supervisor = Supervisor(self._desired, restart_s=0)
         self._metric = PeriodicTask(
             name="blocked streams",
@@ -127,7 +131,7 @@ class BlockingQueries:
         """
         if not may_start:
             self._supervisor.start_no_more()
-        self._waiting.clear()
+        self._waited, self._waiting = self._waiting, set()
         self._supervisor.check()
         self._metric.run_if_due()
 
@@ -148,7 +152,11 @@ class BlockingQueries:
 
     def _must_wait(self, topic: str, stream: str) -> bool:
         """Whether a message waits for an answer, which a flow that blocks no more has given."""
-        found = self._blocked.waiting(topic)
+        try:
+            found = self._blocked.waiting(topic)
+        except BlockedMessagesUnavailableError:
+            self._waiting |= self._waited & {stream}  # as far as anybody knows
+            raise
         if not found:
             return False
         if self._blocks(stream):

@@ -1,6 +1,6 @@
 """Rows of the ledger: what was accepted in an hour, what landed, and what came of it."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -149,28 +149,42 @@ def balanced(
             accepted[key] += count
             complete[key] += count if minute.minute_ms < (until_ms or 0) else 0
     there = {(one.hour_ms, one.stream, one.lane): one for one in landed}
-    of_all, before = defaultdict[_Key, int](int), defaultdict[_Key, int](int)
-    for key, one in there.items():
-        without_flow = (key[0], NO_FLOW_STREAM, key[2])
-        of_all[key], before[key] = one.landed, one.landed_before
-        of_all[without_flow] += max(0, one.landed - accepted.get(key, 0))
-        before[without_flow] += max(0, one.landed_before - complete.get(key, 0))
+    short = _short_of(accepted, {key: one.landed for key, one in there.items()})
+    lost = _short_of(complete, {key: one.landed_before for key, one in there.items()})
     rows = []
     for key in sorted({*there, *accepted}):
         is_compared = until_ms is not None and key in accepted
-        short = max(0, accepted[key] - of_all[key]) if is_compared else 0
-        is_lost = is_compared and not counted.is_spooled
-        not_landed = max(0, complete[key] - before[key]) if is_lost else 0
+        not_landed = lost[key] if is_compared and not counted.is_spooled else 0
         empty = LandedHour(hour_ms=key[0], stream=key[1], lane=key[2])
         rows.append(
             LedgerHour(
                 landed=there.get(key, empty),
                 accepted=accepted.get(key),
-                under_way=max(0, short - not_landed),
+                under_way=max(0, short[key] - not_landed) if is_compared else 0,
                 not_landed=not_landed,
             )
         )
     return rows
+
+
+def _short_of(accepted: Mapping[_Key, int], landed: Mapping[_Key, int]) -> dict[_Key, int]:
+    """How many more were accepted than landed.
+
+    What landed beyond a lane's count covers that stream's other lanes in the hour: a message that
+    was sent again in another lane counts twice in one. It also covers what had no flow yet.
+    """
+    spare, of_none = Counter[tuple[int, str]](), Counter[_Key]()
+    for (hour_ms, stream, lane), count in landed.items():
+        more = max(0, count - accepted.get((hour_ms, stream, lane), 0))
+        spare[hour_ms, stream] += more
+        of_none[hour_ms, NO_FLOW_STREAM, lane] += more
+    short = {}
+    for key, count in sorted(accepted.items()):
+        missing = max(0, count - landed.get(key, 0) - of_none[key])
+        covered = min(missing, spare[key[:2]])
+        spare[key[:2]] -= covered
+        short[key] = missing - covered
+    return short
 
 
 def alerts_of(hours: Iterable[LedgerHour], *, now_ms: int) -> Iterator[Alert]:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,7 @@ from clients.flows.store import CachedFlows, CurrentFlows, FlowStore
 from clients.s3.spool import Spool, SpoolUnavailableError
 from fleetlane.events.job_arguments import StandingLedgerArguments
 from fleetlane.events.metrics import STANDING_LEDGER, Dimension
-from fleetlane.events.times import now_ms
+from fleetlane.events.times import DAY_MS, now_ms
 from fleetlane.events.topics import canonical_topic
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
@@ -35,6 +36,9 @@ _SETTLED_AFTER_MS: Final = 15 * 60_000
 
 _RESTS: Final = 3
 """A check reads whole hours, and shares its workers: it takes a quarter of the time at most."""
+
+_STUCK_MAX: Final = 100
+"""More objects than that are a backlog, however old."""
 
 POSITIONS: Final = pa.schema(
     [
@@ -83,7 +87,7 @@ def _check(session: SparkSession, arguments: StandingLedgerArguments) -> LedgerC
         ),
         landed=partial(landed_messages, session, tables, flows),
         counts=_counts(arguments),
-        is_spooling=lambda: spool is not None and _is_spooling(spool),
+        is_spooling=lambda: spool is not None and is_spooling(spool),
         send=partial(write_alerts, session, arguments),
         publish=published_to(arguments.metrics_namespace, Dimension.JOB, STANDING_LEDGER),
         now_ms=now_ms,
@@ -100,10 +104,14 @@ def _counts(arguments: StandingLedgerArguments) -> AcceptedCounts | None:
     return CloudWatchAcceptedCounts(aws_client("cloudwatch"), arguments.metrics_namespace)
 
 
-def _is_spooling(spool: Spool) -> bool:
-    """Whether something waits, or may: where S3 does not say, it may."""
+def is_spooling(spool: Spool) -> bool:
+    """Whether something waits, or may: where S3 does not say, it may.
+
+    A few objects of which the newest has waited for a day are stuck, and hide no loss.
+    """
     try:
-        return next(spool.waiting(), None) is not None
+        waiting = [one.since_ms for one in islice(spool.waiting(), _STUCK_MAX + 1)]
+        return len(waiting) > _STUCK_MAX or max(waiting, default=0) > now_ms() - DAY_MS
     except SpoolUnavailableError:
         return True
 

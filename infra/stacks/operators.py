@@ -122,7 +122,8 @@ class Operators(PlatformStack):
     def _grant_kafka(self, kafka: access.KafkaAccess) -> None:
         """What commands read, and the topics that a replay lands in."""
         replayed = (RawTopic(lane=Lane.BULK, cause=BulkCause.REPLAYED), RawTopic(lane=Lane.SLOW))
-        topics = (access.RAW_TOPICS, PARKED, access.CANONICAL_TOPICS, access.FLEET_TOPICS)
+        events = (access.CANONICAL_TOPICS, access.UNIQUE_TOPICS)
+        topics = (access.RAW_TOPICS, PARKED, *events, access.FLEET_TOPICS)
         kafka.grant_read(self._role, topics, joins_groups=False)
         kafka.grant_write(self._role, tuple(map(str, replayed)))
         kafka.grant_see_mirrored(self._role)

@@ -35,6 +35,13 @@ class KeyChangeError(FleetlaneError):
     sentence = "device {device_id} {problem}"
 
 
+class StaysRevokedError(FleetlaneError):
+    """Quarantine would let a revoked device send again. Nothing was changed."""
+
+    device_id: str
+    sentence = "device {device_id} is revoked, and stays so; `fleetlane device release` lifts that"
+
+
 class DeviceAdministration(DeviceRegistry):
     """The registry with what operators alone do there."""
 
@@ -177,6 +184,7 @@ class DeviceStores:
 
         Raises:
             UnknownDeviceError: One of them is not registered; nothing was changed.
+            StaysRevokedError: One that is to be quarantined is revoked; nothing was changed.
             RegistryUnavailableError: DynamoDB does not answer; some may have been changed.
             OverridesUnavailableError: The registry was changed, the overrides were not: it takes
                 effect once cached authorizer results have expired.
@@ -198,5 +206,8 @@ class DeviceStores:
         for device_id in device_ids:
             if device_id not in known:
                 raise UnknownDeviceError(device_id)
+            was = known[device_id].status
+            if (was, status) == (DeviceStatus.REVOKED, DeviceStatus.QUARANTINED):
+                raise StaysRevokedError(device_id)
         for device_id in device_ids:
             self.registry.set_status(device_id, status)

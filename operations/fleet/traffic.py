@@ -224,6 +224,7 @@ PARSERS: Final = Question(
         from parsed
         where day >= $since_day and parsed_ms > $since_ms and parsed_ms <= $asked_at_ms
             and parser is not null and put_off is null
+            and (parse_us > 0 or outcome in ('parsed', 'empty'))
         group by parser order by p95_us desc, parser
     """,
     columns={

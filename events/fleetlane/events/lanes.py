@@ -162,7 +162,7 @@ LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
             trigger_ms=10_000,
             messages_per_batch_max=200,
             over_messages_per_batch_max=40,
-            niceness=10,
+            niceness=5,
             lag_alarm_s=3_600,
             stalled_after_s=1_200,
         ),

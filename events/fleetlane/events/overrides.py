@@ -14,8 +14,10 @@ from fleetlane.events.names import is_device_id
 OVERRIDES_BYTES_MAX: Final = 1 << 20
 """Some ten thousand devices. Every function reads it whole, every few seconds."""
 
-type PerMinute = Annotated[int, Meta(ge=1, le=1_000_000)]
-type BytesPerMinute = Annotated[int, Meta(ge=1, le=1 << 40)]
+MESSAGES_PER_MINUTE_MAX: Final = 1_000_000
+BYTES_PER_MINUTE_MAX: Final = 1 << 40
+type PerMinute = Annotated[int, Meta(ge=1, le=MESSAGES_PER_MINUTE_MAX)]
+type BytesPerMinute = Annotated[int, Meta(ge=1, le=BYTES_PER_MINUTE_MAX)]
 
 SOFT_BYTES_PER_MINUTE: Final = 16 << 20
 HARD_BYTES_PER_MINUTE: Final = 32 << 20
@@ -121,22 +123,18 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
         return replace(self, devices=kept, version=self.version + 1)
 
     def to_json(self) -> bytes:
-        """Write them; raises ``BadOverridesError`` where they are too large."""
+        """Write them; raises ``BadOverridesError`` where nobody could read them."""
         written = msgspec.json.encode(self)
-        _require_size(written)
+        overrides_from_json(written)  # which looks at each limit: a constructor does not
         return written
 
 
 def overrides_from_json(text: bytes) -> Overrides:
     """Read what ``Overrides.to_json`` wrote; raises ``BadOverridesError``."""
-    _require_size(text)
+    if len(text) > OVERRIDES_BYTES_MAX:
+        problem = f"they are {len(text)} bytes; the limit is {OVERRIDES_BYTES_MAX} bytes"
+        raise BadOverridesError(problem)
     try:
         return msgspec.json.decode(text, type=Overrides)
     except (msgspec.MsgspecError, RecursionError) as problem:
         raise BadOverridesError(str(problem)) from None
-
-
-def _require_size(written: bytes) -> None:
-    if len(written) > OVERRIDES_BYTES_MAX:
-        problem = f"they are {len(written)} bytes; the limit is {OVERRIDES_BYTES_MAX} bytes"
-        raise BadOverridesError(problem)

@@ -18,8 +18,8 @@ BEGIN_S_MAX: Final = 30.0
 
 PATIENCE_MAX: Final = 16
 PATIENCE_LOST_S: Final = 3_600.0
-"""A query that was ended for silence has twice the time for an hour, and so on up to so many times:
-a machine that is too busy for heartbeats gets no faster by starting queries."""
+"""A query that was ended for silence or a stall has twice the time for an hour, and so on up to so
+many times: a machine that is too busy gets no faster by starting queries."""
 
 
 class RealTimeWatch:
@@ -29,8 +29,8 @@ class RealTimeWatch:
         self, *, stalled_after_s: float, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._stalled_ms, self._monotonic = int(stalled_after_s * 1000), monotonic
-        self._run, self._patience, self._silent_s = "", 1, 0.0
-        self._due_s = dict[int, float]()
+        self._run, self._patience, self._ended_s = "", 1, 0.0
+        self._due_s, self._over = dict[int, float](), set[int]()
         self._problem: str | None = None
         self._batch, self._to_begin = -1, set[int]()
         self.offsets = dict[Partition, int]()
@@ -42,6 +42,7 @@ class RealTimeWatch:
         self._run, self._problem, self._batch = run, None, -1
         self._to_begin = set(range(tasks))
         self._due_s = dict.fromkeys(range(tasks), self._monotonic() + BEGIN_S_MAX)
+        self._over.clear()
         self.offsets.clear()
 
     def note(self, beats: Iterable[Heartbeat]) -> None:
@@ -50,8 +51,15 @@ class RealTimeWatch:
                 self._note(beat)
 
     def _note(self, beat: Heartbeat) -> None:
-        wait_s = BEGIN_S_MAX if beat.is_over else SILENCE_S_MAX * self._patience
-        self._due_s[beat.task] = self._monotonic() + wait_s
+        begins_s = self._monotonic() + BEGIN_S_MAX
+        if beat.is_over:
+            self._over.add(beat.task)
+        elif beat.task in self._over:  # another batch has begun
+            self._over.clear()
+        else:  # a batch that is over for others waits for this task
+            self._due_s |= dict.fromkeys(self._over, begins_s)
+        in_time_s = self._monotonic() + SILENCE_S_MAX * self._patience
+        self._due_s[beat.task] = begins_s if beat.is_over else in_time_s
         self._to_begin.discard(beat.task)
         self._counts.update(beat.counts)
         self._lag_ms = max(self._lag_ms, beat.lag_ms, beat.waits_ms)
@@ -60,8 +68,9 @@ class RealTimeWatch:
             self.offsets[place] = max(beat.durable_offset, self.offsets.get(place, 0))
         if beat.problem is not None:
             self._problem = f"task {beat.task}: {beat.problem}"
-        elif beat.waits_ms > self._stalled_ms:
-            self._problem = f"task {beat.task} has worked on a message for {beat.waits_ms} ms"
+        elif self._problem is None and beat.waits_ms > self._stalled_ms * self._patience:
+            self._problem = f"task {beat.task} has had a message for {beat.waits_ms} ms"
+            self._grow_patient()
 
     def excuse(self) -> None:
         """Let all tasks have as long again: Kafka did not answer, so none could arrive."""
@@ -75,11 +84,16 @@ class RealTimeWatch:
         now_s = self._monotonic()
         silent = [task for task, due_s in self._due_s.items() if now_s > due_s]
         if not silent:
-            if now_s > self._silent_s + PATIENCE_LOST_S:
+            if now_s > self._ended_s + PATIENCE_LOST_S:
                 self._patience = 1
             return None
-        self._patience, self._silent_s = min(2 * self._patience, PATIENCE_MAX), now_s
+        self._grow_patient()
         return f"no heartbeat of task {', '.join(map(str, silent))}"
+
+    def _grow_patient(self) -> None:
+        """The same may take as long again, for a good reason: once more is no help then."""
+        self._patience = min(2 * self._patience, PATIENCE_MAX)
+        self._ended_s = self._monotonic()
 
     @property
     def has_begun(self) -> bool:

@@ -1,6 +1,7 @@
 """``fleetlane device`` against a stage's stores, which here are moto's."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import boto3
@@ -52,6 +53,18 @@ def test_a_device_that_is_replaced_stays_revoked(
 
     assert (status_of(stores), keys_of(stores)) == (DeviceStatus.REVOKED, (second.public_jwk,))
     assert "it stays revoked, until `fleetlane device release d-1`" in result.stdout
+
+
+def test_a_device_that_is_replaced_is_as_old_as_before(
+    device: Device, stores: DeviceStores, key_file: Path
+) -> None:
+    added(device, "d-1", key_file)
+    of_old = replace(stores.registry.find_all(["d-1"])["d-1"], registered_ms=1_000)
+    stores.registry.register(of_old)
+
+    device("add", "d-1", "--public-key", str(key_file), "--replace")
+
+    assert stores.registry.find_all(["d-1"])["d-1"].registered_ms == of_old.registered_ms
 
 
 def test_a_stage_and_a_data_folder_are_not_both_given(device: Device, tmp_path: Path) -> None:

@@ -59,6 +59,22 @@ def test_a_released_device_may_send_again(
     assert (status_of(stores), stores.overrides.read().devices) == (DeviceStatus.ACTIVE, {})
 
 
+def test_a_revoked_device_is_not_quarantined(
+    device: Device, stores: DeviceStores, key_file: Path
+) -> None:
+    added(device, "d-1", key_file)
+    added(device, "d-2", key_file)
+    device("revoke", "d-1")
+
+    result = device("quarantine", "d-2", "d-1")
+
+    overrides = stores.overrides.read()
+    assert (result.exit_code, result.stderr[:26]) == (1, "error: device d-1 is revok")
+    assert status_of(stores) == DeviceStatus.REVOKED
+    assert overrides.restriction("d-1", now_ms=now_ms()) == "revoked"
+    assert overrides.restriction("d-2", now_ms=now_ms()) is None
+
+
 def test_rate_limits_are_set_for_one_device_and_for_all(
     device: Device, stores: DeviceStores
 ) -> None:
@@ -105,3 +121,15 @@ def test_rate_limits_that_cannot_be_are_refused(device: Device, options: tuple[s
     result = device("rate-limit", "d-1", *options)
 
     assert (result.exit_code, result.stderr.startswith("error: ")) == (1, True)
+
+
+@pytest.mark.parametrize("options", [("--soft", "1000001"), ("--soft-bytes", str((1 << 40) + 1))])
+def test_rate_limits_that_no_function_could_read_are_refused(
+    device: Device, stores: DeviceStores, options: tuple[str, ...]
+) -> None:
+    hard = ("--hard", "2000000", "--hard-bytes", str(1 << 50))
+
+    result = device("rate-limit", "d-1", "--soft", "1", *options, *hard)
+
+    assert result.exit_code != 0
+    assert stores.overrides.read().device_rate_limits == {}

@@ -263,17 +263,19 @@ def test_expired_records_and_ended_queries_are_published_once_a_minute_none_too(
 
 
 def test_a_kafka_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    published = list[Mapping[str, float]]()
     watch = ApplicationWatch(
         is_marked=lambda: True,
         mirrored=Expired(is_unavailable=True),
-        others=dict,
-        publish=lambda _: None,
+        others=lambda: {"QueryRestarts": 2},
+        publish=published.append,
         monotonic=Clock(),
     )
 
     is_to_stop = watch.is_to_stop()
 
     assert is_to_stop
+    assert published == [{"ExpiredUnread": 0, "QueryRestarts": 2}]
     assert "timed out" in caplog.text
 
 

@@ -36,13 +36,13 @@ class Watch:
         self.now_ms = NOW_MS + HOUR_MS
         self.alerts: list[Alert] = []
         self.published: list[dict[str, float]] = []
-        self.judge_last_hour = FlowWatch(
+        self.judge_hours = FlowWatch(
             self,
             self,
             send=self.alerts.extend,
             publish=lambda values: self.published.append(dict(values)),
             now_ms=lambda: self.now_ms,
-        ).judge_last_hour
+        ).judge_hours
 
     def current(self) -> PublishedFlows:
         return PublishedFlows.of([GPS])
@@ -63,7 +63,7 @@ def test_fewer_devices_than_in_the_same_hour_of_other_weeks_are_reported_to_the_
 ):
     watch = Watch(*usually(1_000), heard(800))
 
-    watch.judge_last_hour()
+    watch.judge_hours()
 
     (alert,) = watch.alerts
     assert (alert.kind, alert.stream, alert.owner) == (AlertKind.LOW_COVERAGE, "gps", "tracking")
@@ -105,7 +105,7 @@ def test_more_parked_than_in_the_week_before_is_reported_to_the_flows_owner() ->
     week = [heard(10, hours_ago=back, parked=2) for back in range(1, 100)]
     watch = Watch(*week, heard(10, parked=30))
 
-    watch.judge_last_hour()
+    watch.judge_hours()
 
     (alert,) = watch.alerts
     assert (alert.kind, alert.owner) == (AlertKind.MUCH_PARKED, "tracking")
@@ -131,9 +131,9 @@ def test_a_share_of_a_few_messages_says_nothing() -> None:
 
 def test_an_hour_is_judged_once_and_published_until_the_next_is() -> None:
     watch = Watch(*usually(1_000), heard(800))
-    watch.judge_last_hour()
+    watch.judge_hours()
 
-    watch.judge_last_hour()
+    watch.judge_hours()
 
     assert len(watch.alerts) == 1
     assert (
@@ -143,12 +143,23 @@ def test_an_hour_is_judged_once_and_published_until_the_next_is() -> None:
 
 def test_the_next_hour_is_judged_anew() -> None:
     watch = Watch(*usually(1_000), heard(800))
-    watch.judge_last_hour()
+    watch.judge_hours()
 
     watch.hours.append(heard(1_000, hours_ago=-1))
-    watch.judge_last_hour()
+    watch.judge_hours()
 
     assert watch.published[-1] == {JobMetric.LOW_COVERAGE_FLOWS: 0, JobMetric.MUCH_PARKED_FLOWS: 0}
+
+
+def test_hours_that_the_lake_has_at_once_are_all_judged() -> None:
+    watch = Watch(*usually(1_000), heard(1_000))
+    watch.judge_hours()
+
+    watch.hours += [heard(1_000, hours_ago=-1, parked=60), heard(1_000, hours_ago=-2)]
+    watch.judge_hours()
+
+    (alert,) = watch.alerts
+    assert (alert.kind, alert.from_ms) == (AlertKind.MUCH_PARKED, NOW_MS + HOUR_MS)
 
 
 def test_a_fleet_that_falls_silent_as_a_whole_is_noticed_by_the_clock() -> None:
@@ -156,7 +167,7 @@ def test_a_fleet_that_falls_silent_as_a_whole_is_noticed_by_the_clock() -> None:
     watch = Watch(*hours, heard(1_000, hours_ago=1))
     watch.now_ms = NOW_MS + HOUR_MS + SILENT_MS
 
-    watch.judge_last_hour()
+    watch.judge_hours()
 
     (alert,) = watch.alerts
     assert (alert.kind, alert.devices, alert.from_ms) == (AlertKind.LOW_COVERAGE, 0, NOW_MS)
@@ -165,6 +176,6 @@ def test_a_fleet_that_falls_silent_as_a_whole_is_noticed_by_the_clock() -> None:
 def test_before_the_lakes_first_hour_nothing_is_said() -> None:
     watch = Watch()
 
-    watch.judge_last_hour()
+    watch.judge_hours()
 
     assert (watch.alerts, watch.published) == ([], [])

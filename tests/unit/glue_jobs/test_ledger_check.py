@@ -12,10 +12,12 @@ from clients.accepted_counts import (
     AcceptedCountsUnavailableError,
     AcceptedMinute,
 )
+from clients.kafka.producer_record import ProducerRecord
+from clients.s3.spool import Spool
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import NO_FLOW_STREAM, JobMetric
-from fleetlane.events.times import DAY_MS, HOUR_MS
+from fleetlane.events.times import DAY_MS, HOUR_MS, now_ms
 from fleetlane.events.topics import FLEET_PARSED
 from glue_jobs.engine.hours import spans_of
 from glue_jobs.standing_ledger.balance import (
@@ -27,7 +29,9 @@ from glue_jobs.standing_ledger.balance import (
     balanced,
 )
 from glue_jobs.standing_ledger.check import LedgerCheck
+from glue_jobs.standing_ledger.main import is_spooling
 from glue_jobs.standing_ledger.positions import NotedPositions, Positions
+from tests.contract.aws_in_process import buckets
 
 HOUR = 500_000 * HOUR_MS
 HALF_PAST = HOUR + HOUR_MS // 2
@@ -54,6 +58,33 @@ def test_what_was_accepted_and_did_not_land_is_counted(
     [row] = balanced([LANDED], known, hours={HOUR})
 
     assert (row.accepted, row.not_landed, row.under_way) == (accepted, *found)
+
+
+def test_a_message_sent_again_in_another_lane_has_landed_in_both() -> None:
+    by_minute = {
+        AcceptedMinute(stream="gps", lane=lane, minute_ms=HOUR): count
+        for lane, count in ((Lane.STANDARD, 1), (Lane.BULK, 2))
+    }
+    both = replace(LANDED, landed=2, landed_before=2, duplicate=1, parsed=1)
+
+    rows = balanced([both], Counted(by_minute=by_minute, until_ms=HALF_PAST), hours={HOUR})
+
+    assert [(row.key[2], row.not_landed) for row in rows] == [("bulk", 1), ("standard", 0)]
+
+
+@pytest.mark.parametrize(
+    ("waited_ms", "may_come"),
+    [([], False), ([2 * DAY_MS], False), ([2 * DAY_MS, 60_000], True)],
+    ids=["empty", "stuck", "stuck and new"],
+)
+def test_what_is_stuck_in_the_spool_hides_no_loss(waited_ms: list[int], *, may_come: bool) -> None:
+    record = ProducerRecord(topic="raw.standard", key=b"1", value=b"")
+    with buckets("spool") as s3:
+        spool = Spool(s3, "spool")
+        for one in waited_ms:
+            spool.put([record], now_ms=now_ms() - one)
+
+        assert is_spooling(spool) is may_come
 
 
 def test_what_was_accepted_just_now_is_under_way() -> None:

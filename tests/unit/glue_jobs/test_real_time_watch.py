@@ -109,7 +109,7 @@ def test_while_kafka_does_not_answer_nobody_is_silent(watch: RealTimeWatch, cloc
     ("last", "problem"),
     [
         (beat(1, problem="S3 fails"), "task 1: S3 fails"),
-        (beat(1, waits_ms=60_001), "task 1 has worked on a message for 60001 ms"),
+        (beat(1, waits_ms=60_001), "task 1 has had a message for 60001 ms"),
     ],
     ids=["reported", "stuck"],
 )
@@ -167,3 +167,40 @@ def test_a_partition_that_is_new_is_not_missing(watch: RealTimeWatch) -> None:
 def progress_of(*, begins: object, ends: object) -> Reported:
     source = {"startOffset": begins, "endOffset": ends}
     return Reported(json=json.dumps({"batchId": 7, "sources": [source]}))
+
+
+def test_what_stands_still_again_has_twice_the_time(watch: RealTimeWatch) -> None:
+    watch.note([beat(1, waits_ms=60_001), beat(1, waits_ms=61_000)])
+    watch.begin(RUN, tasks=2)
+
+    watch.note([beat(1, waits_ms=119_000)])
+    patient = watch.problem()
+    watch.note([beat(1, waits_ms=120_001)])
+
+    assert patient is None
+    assert watch.problem() == "task 1 has had a message for 120001 ms"
+
+
+def test_tasks_that_are_over_wait_for_the_last_one(watch: RealTimeWatch, clock: Clock) -> None:
+    watch.note([beat(0, is_over=True), beat(1)])
+    for _ in range(40):
+        clock.now_s += 1
+        watch.note([beat(1)])
+
+    waiting = watch.problem()
+    watch.note([beat(1, is_over=True)])
+    clock.now_s += BEGIN_S_MAX + 1
+
+    assert waiting is None
+    assert watch.problem() == "no heartbeat of task 0, 1"
+
+
+def test_a_task_that_does_not_begin_the_next_batch_is_noticed(
+    watch: RealTimeWatch, clock: Clock
+) -> None:
+    watch.note([beat(0, is_over=True), beat(1, is_over=True)])
+    for _ in range(int(BEGIN_S_MAX) + 1):
+        clock.now_s += 1
+        watch.note([beat(1)])
+
+    assert watch.problem() == "no heartbeat of task 0"

@@ -5,8 +5,13 @@ from typing import Any
 
 import pytest
 
-from clients.s3.blocked_messages import BlockedMessages
+from clients.s3.blocked_messages import (
+    BlockedMessage,
+    BlockedMessages,
+    BlockedMessagesUnavailableError,
+)
 from fleetlane.events.lanes import Lane
+from glue_jobs.parse_lane import halting
 from glue_jobs.parse_lane.halting import BlockedError, BlockingQueries
 from tests.unit.glue_jobs.blocking.conftest import (
     BLOCKING,
@@ -145,6 +150,31 @@ def test_how_many_wait_is_reported(
     queries.check()
 
     assert told == [{"BlockedStreams": 1}]
+
+
+@pytest.fixture
+def is_always_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(halting, "METRICS_INTERVAL_S", 0)
+
+
+@pytest.mark.usefixtures("is_always_due")
+def test_a_flow_that_waits_is_reported_while_s3_does_not_answer(
+    queries: BlockingQueries,
+    blocked: BlockedMessages,
+    parser_of: Parsers,
+    told: list[Mapping[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _block(parser_of)
+    queries.check()
+
+    def fail(topic: str) -> list[BlockedMessage]:
+        raise BlockedMessagesUnavailableError(topic, "S3 answers 500")
+
+    monkeypatch.setattr(blocked, "waiting", fail)
+    queries.check()
+
+    assert told == [{"BlockedStreams": 1}] * 2
 
 
 def test_all_stop_together(queries: BlockingQueries, started: Started) -> None:

@@ -72,7 +72,7 @@ def add(
         status=status,
         keys=(jwk,),
         gateway_id=gateway,
-        registered_ms=now_ms(),
+        registered_ms=now_ms() if present is None else present.registered_ms,
     )
     stores.registry.register(device)
     typer.echo(f"registered device {device_id} of type {device_type}, key {jwk['kid']}")

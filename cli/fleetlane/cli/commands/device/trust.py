@@ -9,7 +9,9 @@ from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.names import checked_device_id
 from fleetlane.events.overrides import (
+    BYTES_PER_MINUTE_MAX,
     HARD_BYTES_PER_MINUTE,
+    MESSAGES_PER_MINUTE_MAX,
     SOFT_BYTES_PER_MINUTE,
     RateLimits,
     Restriction,
@@ -49,16 +51,28 @@ def rate_limit(
     ] = None,
     *,
     soft: Annotated[
-        int | None, typer.Option(min=1, help="Messages a minute; beyond, to the bulk lane.")
+        int | None,
+        typer.Option(
+            min=1, max=MESSAGES_PER_MINUTE_MAX, help="Messages a minute; beyond, to the bulk lane."
+        ),
     ] = None,
     hard: Annotated[
-        int | None, typer.Option(min=1, help="Messages a minute; beyond, refused (429).")
+        int | None,
+        typer.Option(
+            min=1, max=MESSAGES_PER_MINUTE_MAX, help="Messages a minute; beyond, refused (429)."
+        ),
     ] = None,
     soft_bytes: Annotated[
-        int, typer.Option(min=1, help="Bytes a minute; beyond, to the bulk lane.")
+        int,
+        typer.Option(
+            min=1, max=BYTES_PER_MINUTE_MAX, help="Bytes a minute; beyond, to the bulk lane."
+        ),
     ] = SOFT_BYTES_PER_MINUTE,
     hard_bytes: Annotated[
-        int, typer.Option(min=1, help="Bytes a minute; beyond, refused (429).")
+        int,
+        typer.Option(
+            min=1, max=BYTES_PER_MINUTE_MAX, help="Bytes a minute; beyond, refused (429)."
+        ),
     ] = HARD_BYTES_PER_MINUTE,
     clear: Annotated[bool, typer.Option("--clear", help="Remove these rate limits.")] = False,
     where: PlatformOptions,
