@@ -179,7 +179,7 @@ def in_batches(
     Of Kafka's partitions, which may be hundreds with a few records each, a batch has as many as
     there are cores: each step with its rows is one task for each.
     """
-    tasks = int(records.sparkSession.conf.get("spark.sql.shuffle.partitions"))
+    tasks = int(str(records.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     writer = _writer(records, arguments, name=name, trigger_ms=trigger_ms)
     return writer.foreachBatch(lambda rows, number: each(rows.coalesce(tasks), number)).start()
 
