@@ -47,7 +47,7 @@ SESSION_SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # A repeated header must not end a query: the last one counts.
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
-    # A query that cannot be stopped must end its application instead.
+    # A query that stalls and cannot be stopped ends its application instead.
     "spark.sql.streaming.stopTimeout": "60s",
     # A cancelled task that goes on all the same ends its executor (but not a laptop's).
     "spark.task.reaper.enabled": "true",

@@ -29,7 +29,7 @@ class KafkaAdminError(FleetlaneError):
 
 
 class KafkaAdmin:
-    """What is asked of the cluster itself. Each call waits for 10 seconds at most.
+    """What is asked of the cluster itself. Each question waits for 10 seconds at most.
 
     It is first spoken to when something is asked. All may raise ``KafkaAdminError``.
     """

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -24,6 +25,7 @@ from glue_jobs.lake.rows import WAITS_AT, raw_rows
 COPIES_AT_ONCE: Final = 16
 _TRIES: Final = 2
 _LOGGED_MAX: Final = 5
+_WHY: Final = pa.schema([("sha256", pa.string()), ("why", pa.string())])
 _log = logging.getLogger(__name__)
 
 
@@ -117,9 +119,8 @@ def write_raw(
 
 
 def _with_references(rows: DataFrame, missed: Mapping[str, NoBody]) -> DataFrame:
-    why = rows.sparkSession.createDataFrame(
-        [(digest, str(reason)) for digest, reason in missed.items()], "sha256 string, why string"
-    )
+    named = [{"sha256": digest, "why": str(reason)} for digest, reason in missed.items()]
+    why = rows.sparkSession.createDataFrame(pa.Table.from_pylist(named, _WHY))
     is_archived = F.col(WAITS_AT).isNotNull() & F.col("why").isNull()
     reference = F.when(is_archived, F.concat(F.lit(archived_key("")), "sha256"))
     no_body = F.coalesce("no_body", F.when(F.col(WAITS_AT).isNotNull(), F.col("why")))

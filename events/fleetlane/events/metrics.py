@@ -63,7 +63,10 @@ class LaneMetric(StrEnum):
     """Published by a lane's parse job, by ``lane``; counts cover the time since the last report."""
 
     LAG_SECONDS = "LagSeconds"
-    """The age of the oldest record that was not attempted before the last batch; 0 when idle."""
+    """The age of the oldest record that was not attempted before the last batch; 0 when idle.
+
+    In real time, the longest that one waited since the last value.
+    """
     PARSED = "Parsed"
     PARKED = "Parked"
     BY_OLDER_PARSER = "ByOlderParser"

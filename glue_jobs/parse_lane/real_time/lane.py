@@ -53,7 +53,7 @@ class Mode(StrEnum):
 
 
 class RealTimeLane:
-    """The one query of a lane: in real time, once a canary came through and no backlog is left."""
+    """The one query of a lane: in real time, once a canary came through and little waits."""
 
     def __init__(
         self,
