@@ -5,7 +5,7 @@ from contextlib import closing
 from itertools import islice
 from typing import Final
 
-from clients.aws import S3Client
+from clients.aws import AwsSettings, S3Client, hasty_config, s3_client
 from clients.bucket_objects import BucketObjects
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.errors import FleetlaneError, ParkedReason
@@ -16,6 +16,11 @@ BODY_S_MAX: Final = 30.0
 
 COPY_S_MAX: Final = 20.0
 """S3 copies 64 MiB in a few seconds, and says nothing meanwhile."""
+
+
+def copying_client(settings: AwsSettings) -> S3Client:
+    """A client with the patience that copies take."""
+    return s3_client(settings, config=hasty_config(seconds=COPY_S_MAX))
 
 
 def payload_key(raw_id: str) -> str:
@@ -66,7 +71,7 @@ class PayloadBucket:
     """The bucket that bodies wait in. ``s3`` is a client with time-outs.
 
     They bound the wait for a piece of a body; ``body_s_max`` bounds that for all of one. Copies
-    take ``COPY_S_MAX``: where ``s3`` has less patience, ``copies`` is a client for them.
+    take ``COPY_S_MAX``: where ``s3`` has less patience, ``copies`` is a ``copying_client``.
     Every method raises ``PayloadUnavailableError`` where S3 does not answer; calling again is safe.
     """
 

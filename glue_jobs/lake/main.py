@@ -9,9 +9,9 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from clients.aws import AwsSettings, hasty_config, s3_client
+from clients.aws import AwsSettings, s3_client
 from clients.s3.lease import Lease, LeaseObject
-from clients.s3.payload_bucket import COPY_S_MAX, PayloadBucket
+from clients.s3.payload_bucket import PayloadBucket, copying_client
 from clients.s3.upkeep_requests import ErasedDevices, Upkeep, UpkeepRequests
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake.tables import PROPERTIES, LakeTable
@@ -126,7 +126,7 @@ def _start_query(
 
 
 def _bodies(arguments: LakeArguments) -> ArchivedBodies:
-    s3 = s3_client(AwsSettings(), config=hasty_config(seconds=COPY_S_MAX))
+    s3 = copying_client(AwsSettings())
     waiting, archived = arguments.payload_bucket, arguments.lake_bucket
     publish = published_to(arguments.metrics_namespace, Dimension.JOB, lake_job(LakeTables.ARCHIVE))
     return ArchivedBodies(

@@ -1,7 +1,9 @@
 """What each flow may use of a lane: time and output; in the bulk lane also messages and bodies."""
 
 import math
+import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 from fleetlane.events.envelope import Message
@@ -59,8 +61,15 @@ class FlowBudgets:
     """
 
     def __init__(
-        self, lane: Lane, limits: LaneLimits, *, is_over: bool = False, is_blocking: bool = False
+        self,
+        lane: Lane,
+        limits: LaneLimits,
+        *,
+        is_over: bool = False,
+        is_blocking: bool = False,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._monotonic = monotonic
         self.lane, self.is_over = lane, is_over
         self._limits, self._is_endless = limits, is_over or is_blocking
         self._is_over_bulk = is_over and lane is Lane.BULK
@@ -122,6 +131,7 @@ class FlowBudgets:
                 flow_s_max=batch_s * BUDGET_SHARE_MAX,
                 regained_share=BUDGET_SHARE_MAX,
                 output=output,
+                monotonic=self._monotonic,
             )
         saved_up_s = MESSAGES_SAVED_UP * PARSE_GRACE_FACTOR * self._limits.parse_ms_max / 1000
         return TimeBudget(
@@ -129,6 +139,7 @@ class FlowBudgets:
             overdraft_s_max=saved_up_s,
             regained_share=REGAINED_SHARE,
             output=output,
+            monotonic=self._monotonic,
         )
 
     def _full_output(self) -> OutputBudget:

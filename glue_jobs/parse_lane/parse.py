@@ -12,12 +12,12 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clients.aws import AwsSettings, S3Client, hasty_config, s3_client
+from clients.aws import AwsSettings, S3Client, s3_client
 from clients.flows.kept_flows import KeptFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import CachedFlows, FlowStore
 from clients.s3.blocked_messages import BlockedMessages
-from clients.s3.payload_bucket import COPY_S_MAX, PayloadBucket
+from clients.s3.payload_bucket import PayloadBucket, copying_client
 from fleetlane.events import headers as ce
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import Lane
@@ -131,7 +131,7 @@ def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
 
 def payloads_of(arguments: ParseLaneArguments, s3: S3Client) -> Payloads:
     """The lane's payloads: ``s3`` reads them, and a client with more patience copies them."""
-    copies = s3_client(AwsSettings(), config=hasty_config(seconds=COPY_S_MAX))
+    copies = copying_client(AwsSettings())
     return Payloads(
         landed=PayloadBucket(s3, arguments.payload_bucket, copies=copies),
         parked=PayloadBucket(s3, arguments.parked_bucket),

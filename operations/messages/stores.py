@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Protocol
 
-from clients.aws import AwsSettings, S3Client, hasty_config, s3_client
+from clients.aws import AwsSettings, S3Client, s3_client
 from clients.kafka.producer import KafkaProducer
 from clients.kafka.reader import KafkaReader
-from clients.s3.payload_bucket import COPY_S_MAX, PayloadBucket, parked_key
+from clients.s3.payload_bucket import PayloadBucket, copying_client, parked_key
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference, Record
 from fleetlane.events.errors import FleetlaneError
@@ -199,7 +199,7 @@ class MessageStores:
 
     @property
     def archived_bodies(self) -> PayloadBucket:
-        copies = s3_client(self.aws, config=hasty_config(seconds=COPY_S_MAX))
+        copies = copying_client(self.aws)
         return PayloadBucket(self._s3, self.resources.lake_bucket, copies=copies)
 
     def records(self, on_read: Callable[[int], None] = lambda _: None) -> StoredRecords:

@@ -51,15 +51,15 @@ class RealTimeWatch:
                 self._note(beat)
 
     def _note(self, beat: Heartbeat) -> None:
-        begins_s = self._monotonic() + BEGIN_S_MAX
+        now_s = self._monotonic()
+        begins_s, reports_s = now_s + BEGIN_S_MAX, now_s + SILENCE_S_MAX * self._patience
         if beat.is_over:
             self._over.add(beat.task)
         elif beat.task in self._over:  # another batch has begun
             self._over.clear()
         else:  # a batch that is over for others waits for this task
             self._due_s |= dict.fromkeys(self._over, begins_s)
-        in_time_s = self._monotonic() + SILENCE_S_MAX * self._patience
-        self._due_s[beat.task] = begins_s if beat.is_over else in_time_s
+        self._due_s[beat.task] = begins_s if beat.is_over else reports_s
         self._to_begin.discard(beat.task)
         self._counts.update(beat.counts)
         self._lag_ms = max(self._lag_ms, beat.lag_ms, beat.waits_ms)

@@ -93,7 +93,7 @@ class Worker:
             monotonic=lambda: self.now_s,
         )
         return LaneParser(
-            budgets=FlowBudgets(lane, limits),
+            budgets=FlowBudgets(lane, limits, monotonic=lambda: self.now_s),
             parsers=parsers,
             payloads=Payloads(landed=payloads, parked=payloads, parked_bucket="parked"),
             sandboxes=sandboxes,
