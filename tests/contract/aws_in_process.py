@@ -1,11 +1,14 @@
 """AWS in this process, by moto: a client of S3, and tables of devices and of receipts."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import boto3
 from moto import mock_aws
+from moto.core.botocore_stubber import BotocoreStubber
 
 from clients.aws import AwsSettings, dynamodb_table, s3_client
 
@@ -16,9 +19,19 @@ if TYPE_CHECKING:
 SETTINGS = AwsSettings(region="us-east-1")
 
 
+_process_request = BotocoreStubber.process_request
+_one_request_at_a_time = threading.RLock()
+
+
+def _processed_alone(stubber: BotocoreStubber, request: Any) -> Any:
+    with _one_request_at_a_time:
+        return _process_request(stubber, request)
+
+
 @contextmanager
 def buckets(*names: str) -> Iterator["S3Client"]:
-    with mock_aws():
+    """S3 with these buckets. It compares and writes in one step, as S3 does; moto alone in two."""
+    with mock_aws(), patch.object(BotocoreStubber, "process_request", _processed_alone):
         s3 = s3_client(SETTINGS)
         for name in names:
             s3.create_bucket(Bucket=name)
