@@ -140,7 +140,7 @@ def _children_cpu_ns(sandboxes: Sandboxes) -> int:
 
 
 def _children(sandboxes: Sandboxes) -> list[int]:
-    zygote = sandboxes.zygote_pid
+    zygote = sandboxes._zygote.pid  # noqa: SLF001 - nobody else asks
     children = Path(f"/proc/{zygote}/task/{zygote}/children").read_text().split()
     return [zygote, *map(int, children)]
 

@@ -92,7 +92,8 @@ class KafkaOrSpool:
         if turn is Turn.LEAVE or within_s <= 0:
             return [NotDurableError(record.topic, 0.0, "it did not before") for record in records]
         landed = self.producer.land_all(records, within_s=within_s)
-        if [place for place in landed if _is_outage(place)]:
+        lost = [place for place in landed if isinstance(place, NotDurableError)]
+        if any(not isinstance(place, RecordRefusedError) for place in lost):
             self.breaker.failed(_ms(time.monotonic()))
         elif landed and self.breaker.opened_ms is not None:
             self.breaker.succeeded()
@@ -105,10 +106,6 @@ class KafkaOrSpool:
         if opened_ms is not None and self.producer.confirmed_s * 1000 > opened_ms:
             self.breaker.succeeded()
         return self.breaker.turn(_ms(now_s))
-
-
-def _is_outage(place: KafkaPosition | NotDurableError) -> bool:
-    return isinstance(place, NotDurableError) and not isinstance(place, RecordRefusedError)
 
 
 def _ms(seconds: float) -> int:

@@ -139,8 +139,8 @@ def _with_best_attempts(known: DataFrame, lake: LakeRows) -> DataFrame:
 def _with_what_is_kept(attempted: DataFrame, lake: LakeRows) -> DataFrame:
     """Add ``kept_events`` of the attempt's revision, and where its parked copies came from.
 
-    And ``is_counted``: whether all events must be there. Another parser's take the place of these.
-    And ``is_foreign``, not null where the record was parked because it is no message.
+    ``newest`` is the last revision kept. ``is_counted``: whether all events must be there; another
+    parser's take their place. ``is_foreign``, not null: it was parked because it is no message.
     """
     events = lake.events.select(
         F.col("raw_id").alias("id"),
@@ -165,6 +165,7 @@ def _with_what_is_kept(attempted: DataFrame, lake: LakeRows) -> DataFrame:
         attempted.withColumn("kept_revision", F.col("best.revision"))
         .withColumn("parked_attempt", F.col("best.attempt"))
         .join(kept, ["id", "kept_revision"], "left")
+        .join(kept.groupBy("id").agg(F.max("kept_revision").alias("newest")), "id", "left")
         .join(copies, ["id", "parked_attempt"], "left")
         .withColumn("latest_place", _place("latest"))
         .join(F.broadcast(foreign), "latest_place", "left")
@@ -213,8 +214,8 @@ def _problem(*, has_archive: bool, now_ms: int) -> Column:
     """Why a message without a final outcome in the lake is missing; null while it waits.
 
     A record that its lane has not read yet waits as long as it is there. One that was read has its
-    outcome in the lake, once that has all there was when it was read. A diverted message whose
-    next record is not known yet is in another topic; the archive will have it.
+    outcome in the lake, once that has all there was then, unless a later attempt's events came.
+    A diverted message whose next record is not known yet is in another topic, soon in the archive.
     """
     offset = F.col("decides.offset")
     is_read = offset < F.coalesce("at.passed", F.lit(0))
@@ -224,7 +225,8 @@ def _problem(*, has_archive: bool, now_ms: int) -> Column:
     else:
         is_looked_for = F.col("arrival_ms") > now_ms - NEXT_ATTEMPT_MS_MAX
     is_diverted = F.coalesce(F.col("best.rank") == _RANK[Outcome.DIVERTED], F.lit(False))  # noqa: FBT003
-    is_settled = offset < F.coalesce("at.kept", F.lit(0))
+    kept = F.when(F.col("newest") > F.col("best.revision"), 0).otherwise(F.col("at.kept"))
+    is_settled = offset < F.coalesce(kept, F.lit(0))
     return F.when(is_gone, F.lit("its record was deleted before its lane read it")).when(
         is_settled & ~(is_diverted & is_looked_for),
         F.when(is_diverted, F.lit("diverted, and in no topic any more")).otherwise(

@@ -76,7 +76,7 @@ def ledger_alarms(ours: OurMetrics) -> Iterator[AlarmRule]:
     yield AlarmRule(kind="accepted-did-not-land", metric=metric_of_job(JobMetric.LEDGER_NOT_LANDED))
     yield AlarmRule(
         kind="ledger-is-late",
-        metric=metric_of_job(JobMetric.LEDGER_LAG_SECONDS),
+        metric=metric_of_job(JobMetric.LEDGER_LAG_SECONDS, minutes=20),
         threshold=LEDGER_LAG_S_MAX,
         periods=3,
         silence_alarms=True,

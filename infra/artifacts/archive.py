@@ -79,7 +79,10 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-AWS_SERVICES: Final = frozenset({"s3", "dynamodb", "ssm", "sts", "cloudwatch", "glue"})
+AWS_SERVICES: Final = frozenset(
+    {"cloudformation", "cloudwatch", "dynamodb", "emr-serverless", "glue", "s3", "ssm"}
+    | {"stepfunctions", "sts"}
+)
 """The services that our code calls, and the one that issues credentials. boto3 knows 400 more."""
 
 

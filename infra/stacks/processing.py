@@ -64,4 +64,5 @@ class Processing(PlatformStack):
         publication = FlowPublication(
             self, "Flows", flows=flows, uploads=self.uploads, activation=activation
         )
-        publication.activated.node.add_dependency(self.restarts)
+        for one in (publication.activated, *publication.uploaded):
+            one.node.add_dependency(self.restarts)

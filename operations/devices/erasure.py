@@ -55,7 +55,8 @@ def delete_bodies(
     traces: DeviceTraces, *, landed: Delete, parked: Delete, on_deleted: Callable[[int], None]
 ) -> None:
     """Delete the bodies that are there. ``on_deleted`` is called with the count so far."""
-    wanted = [(landed, key) for key in sorted(traces.landed)]
+    # Marks come last: an upload that has none lands again.
+    wanted = [(landed, key) for key in sorted(traces.landed, reverse=True)]
     wanted += [(parked, key) for key in sorted(traces.parked)]
     for number, (delete, key) in enumerate(wanted, start=1):
         delete(key)

@@ -91,16 +91,16 @@ class ArchivedPayloads:
         Raises ``PayloadMissingError`` where one is gone by now, or ``PayloadUnavailableError``.
         """
 
-        def back(planned: NextAttempt) -> NextAttempt:
+        def back(at: KafkaPosition, planned: NextAttempt) -> NextAttempt:
             reference = planned.reference
             if reference is None or not reference.key.startswith(ARCHIVED_BODIES):
                 return planned
-            key = PAYLOADS + reference.sha256
+            key = f"{PAYLOADS}{reference.sha256}/{at}"
             self.archived.copy_to(payload_bucket, reference.key, key)
             return replace(planned, reference=replace(reference, key=key))
 
         with ThreadPoolExecutor(_COPIES_AT_ONCE, thread_name_prefix="archive") as threads:
-            changed = threads.map(back, plan.attempts.values())
+            changed = threads.map(back, plan.attempts, plan.attempts.values())
             return replace(plan, attempts=dict(zip(plan.attempts, changed, strict=True)))
 
 

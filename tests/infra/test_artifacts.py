@@ -117,7 +117,9 @@ def test_every_aws_service_that_our_code_calls_is_bundled() -> None:
     called = {
         service.decode()
         for text in code.values()
-        for service in re.findall(rb'boto3\.(?:client|resource)\(\s*"([\w-]+)"', text)
+        for service in re.findall(
+            rb'(?:_client|boto3\.client|boto3\.resource)\(\s*"([\w-]+)"', text
+        )
     }
 
     assert called

@@ -123,6 +123,14 @@ def test_a_version_is_activated_when_it_is_there_and_the_jobs_know_its_parsers(
     assert {upload, parsers, *restarts} <= after
 
 
+def test_an_artifact_takes_another_s_place_when_the_jobs_have_restarted(
+    cloud_stage: Synthesized,
+) -> None:
+    [parsers] = _uploads_to(cloud_stage, "parsers").values()
+
+    assert cloud_stage.resources("Custom::RestartedJob").keys() <= set(parsers["DependsOn"])
+
+
 def test_the_topics_and_the_function_are_there_before(cloud_stage: Synthesized) -> None:
     manifest = json.loads((cloud_stage.folder / "manifest.json").read_text())["artifacts"]
     [processing] = [one for one in manifest if one.endswith("-processing")]

@@ -136,6 +136,11 @@ WAITS = [
     .landed(20)
     .attempted("diverted", 20)
     .landed(PASSED, topic=SLOW, attempt=2),
+    Message(id="replaced")
+    .landed(21)
+    .attempted("parsed", 21, events=2)
+    .landed(22, attempt=2)
+    .kept(1, revision=1),
     Message(id="diverted just now").landed(ARCHIVED + 1).attempted("diverted", ARCHIVED + 1),
 ]
 GONE = "its record was deleted before its lane read it"

@@ -3,7 +3,6 @@
 import errno
 import fcntl
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ import orjson
 from clients.flows.parser_store import ArtifactUnavailableError
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.parsers.artifacts.writing import digests_in, is_unpacked, unpack
+from fleetlane.parsers.sandbox.jail.entering import remove_folder
 
 BYTES_MAX: Final = 1 << 30
 """Of all artifacts but the one that each worker fetched last. Only those that no worker uses make
@@ -123,7 +123,7 @@ class ParserFolders:
                 unpacked.rename(target)
                 _make_read_only(target)
         finally:
-            _remove_all(beside)
+            remove_folder(beside)
 
     def _make_room(self, newest: Path) -> None:
         """Remove those that were used least recently; ``OSError`` where workers hold too many."""
@@ -159,7 +159,7 @@ def _removed(folder: Path) -> bool:
             return False
         for one in _beside(folder):
             one.unlink(missing_ok=True)
-        _remove_all(folder)
+        remove_folder(folder)
         return True
 
 
@@ -184,13 +184,6 @@ def _make_read_only(folder: Path) -> None:
     """Against mistakes: an owner can undo it. What holds is the digest, checked at each load."""
     for one in (*folder.rglob("*"), folder):
         one.chmod(0o555 if one.is_dir() else 0o444)
-
-
-def _remove_all(folder: Path) -> None:
-    for one in (folder, *folder.rglob("*")):
-        if one.is_dir() and not one.is_symlink():
-            one.chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _used_at(path: Path) -> float:

@@ -65,6 +65,4 @@ def _taken(waiting: _Waiting) -> tuple[list[pa.RecordBatch], BaseException | Non
 def without_markers(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Leave out the empty rows that stand behind records: each only shows that its record ended."""
     topics = batch.column("topic")
-    if topics.null_count == 0:
-        return batch
-    return batch.filter(pc.is_valid(topics))
+    return batch.filter(pc.is_valid(topics)) if topics.null_count else batch

@@ -89,7 +89,7 @@ class FlowPublication(Construct):
         owners = sorted({flow.owner for flow in published.flows})
         versions = [one for owner in owners for one in _objects(published.of_owner(owner), owner)]
         artifacts = deployment.Source.asset(str(flows.parsers))
-        uploaded = (
+        self.uploaded = (
             uploads.add("Flows", *versions, prefix=FLOW_OWNERS.rstrip("/")),
             uploads.add("Parsers", artifacts, prefix=PARSERS.rstrip("/")),
         )
@@ -111,4 +111,4 @@ class FlowPublication(Construct):
             resource_type="Custom::ActivatedFlows",
             properties={"owners": owners, "version": published.version},
         )
-        self.activated.node.add_dependency(*uploaded)
+        self.activated.node.add_dependency(*self.uploaded)

@@ -174,3 +174,12 @@ def test_a_listed_version_that_was_rolled_back_says_so(run: Run) -> None:
 
     states = {row["version"]: row["state"] for row in map(json.loads, listed.stdout.splitlines())}
     assert states == {first: "in force", second: "rolled back"}
+
+
+def test_what_a_publisher_is_called_does_not_act_on_the_terminal(run: Run) -> None:
+    publisher().owned.of("acme").publish([flow("gps")], by="kim\x1b[2J")
+    in_force(flow("gps"))
+
+    listed = run("flow", "list")
+
+    assert "  acme: gps (json), by kim\\x1b[2J" in listed.stdout.splitlines()

@@ -196,6 +196,16 @@ def test_a_firmware_that_is_no_range_is_refused(firmware: str) -> None:
     assert f"`firmware` '{firmware}' is no range like >=2,<3 (PEP 440)" in refusal
 
 
+def test_a_firmware_range_that_is_too_long_is_refused() -> None:
+    assert "length <= 200" in refusal_of(f'{SMALLEST}firmware = ">=2{",>=2" * 50}"')
+
+
+def test_more_parsers_than_a_flow_may_have_are_refused() -> None:
+    rules = '[[parsers]]\nuse = "json"\n' * 101
+
+    assert "length <= 100" in refusal_of(f'stream = "thermo"\nowner = "acme"\n{rules}')
+
+
 @pytest.mark.parametrize("value", ["inf", "nan", "2026-11-03", "12:00:00", "2026-11-03T14:05:09Z"])
 def test_options_that_publishing_would_change_are_refused(value: str) -> None:
     refusal = refusal_of(f"{SMALLEST}options = {{ limit = [{value}] }}")

@@ -124,6 +124,20 @@ def test_a_large_body_is_brought_back_to_where_jobs_read_it(
     assert payloads.stored.body_of(message) == BODY
 
 
+def test_messages_with_the_same_large_body_have_one_each_when_they_land_again(
+    catalog: SqlCatalog, payloads: ArchivedPayloads
+) -> None:
+    store = FakeStore()
+    store.land(LARGE)
+    store.land(by_reference(RAW_ID, "payloads/gone-too"))
+
+    plan = archive_plan(archived(catalog, store), payloads, messages_max=10)
+    brought = payloads.brought_back(plan, payload_bucket="landed")
+
+    references = [one.reference for one in brought.attempts.values()]
+    assert len({one.key for one in references if one is not None}) == 2
+
+
 def test_topics_that_were_made_again_have_positions_of_their_own(
     catalog: SqlCatalog, payloads: ArchivedPayloads
 ) -> None:

@@ -48,6 +48,17 @@ def test_the_mark_of_an_upload_goes_with_it() -> None:
     assert traces.landed == {"uploads/2026-11-03T14-05/1", "landed/2026-11-03T14-05/1"}
 
 
+def test_an_upload_is_deleted_before_its_mark_without_which_it_lands_again() -> None:
+    store, deleted = FakeStore(), list[str]()
+    store.land(by_reference(key="uploads/2026-11-03T14-05/1"))
+
+    traces = traces_of("d-17", store)
+    delete_bodies(traces, landed=deleted.append, parked=deleted.append, on_deleted=lambda _: None)
+
+    ours = [key for key in deleted if not key.startswith("parked/")]
+    assert ours == ["uploads/2026-11-03T14-05/1", "landed/2026-11-03T14-05/1"]
+
+
 def test_a_devices_bodies_are_deleted_and_others_stay() -> None:
     store, told = FakeStore(), list[int]()
     store.land(by_reference(key="payloads/1"))

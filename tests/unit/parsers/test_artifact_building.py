@@ -52,7 +52,6 @@ def test_a_package_without_dependencies_is_an_artifact_for_any_platform(tmp_path
     assert (found.package.parsers, found.package.platform) == ({"tank": "tank:Tank"}, "any")
     assert sorted(found.contents) == [
         "tank-1.0.dist-info/METADATA",
-        "tank-1.0.dist-info/WHEEL",
         "tank-1.0.dist-info/entry_points.txt",
         "tank/__init__.py",
     ]

@@ -55,7 +55,7 @@ class ParserRule(_Table, frozen=True, kw_only=True):
     """One of a flow's parsers, and the devices it is for. The first rule that fits is used."""
 
     use: Annotated[str, Meta(max_length=150, pattern=rf"^{NAME_PATTERN}(==[0-9A-Za-z.+!_-]+)?\Z")]
-    firmware: str | None = None
+    firmware: Annotated[str, Meta(max_length=200)] | None = None
     device_types: Annotated[tuple[Name, ...], Meta(min_length=1)] | None = None
     options: dict[str, object] = field(default_factory=dict)
 
@@ -144,7 +144,7 @@ class Flow(_Table, frozen=True, kw_only=True):
 
     stream: Name
     owner: Annotated[str, Meta(min_length=1, max_length=100)]
-    parsers: Annotated[tuple[ParserRule, ...], Meta(min_length=1)]
+    parsers: Annotated[tuple[ParserRule, ...], Meta(min_length=1, max_length=100)]
     event_time: EventTimeRule | None = None
     lane: Lane = Lane.STANDARD
     topic: topics.RawStrategy = topics.RawStrategy.LANE

@@ -92,17 +92,14 @@ def data_columns(schema: EventSchema) -> tuple[DataColumn, ...]:
 
     Names are safe in every engine, and no two are alike: the outer property keeps the plain one.
     """
-    leaves = [one for one in properties_of(schema) if _is_leaf(one)]
+    found = (one for one in properties_of(schema) if not one.is_in_items)
+    leaves = [one for one in found if one.types != {"object"} or not one.has_properties]
     taken, names = {column.name for column in OWN_COLUMNS}, {}
     for leaf in sorted(leaves, key=lambda one: (len(one.path), one.path)):
         names[leaf.path] = _free_name(leaf, taken)
         taken.add(names[leaf.path])
     columns = (DataColumn(name=names[one.path], kind=_kind(one), path=one.path) for one in leaves)
     return tuple(sorted(columns, key=lambda one: one.path))
-
-
-def _is_leaf(one: Property) -> bool:
-    return not one.is_in_items and not (one.types == {"object"} and one.has_properties)
 
 
 def _free_name(leaf: Property, taken: set[str]) -> str:

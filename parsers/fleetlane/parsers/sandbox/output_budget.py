@@ -39,6 +39,11 @@ class OutputBudget:
             left = min(left, int(self._flows[stream].left_at(now_s)))
         return max(0, min(left, self._flow_bytes_max))
 
+    def is_overdrawn(self, stream: str) -> bool:
+        """Whether more is missing than a flow may have: many little ones, or a child that lies."""
+        of_flow = self._flows.get(stream)
+        return of_flow is not None and of_flow.left_at(self._monotonic()) < -self._flow_bytes_max
+
     def charge(self, stream: str, charged_bytes: int) -> None:
         """Take what messages have become beyond what is usual."""
         if not charged_bytes:
@@ -49,10 +54,10 @@ class OutputBudget:
                 burst=self._flow_bytes_max, per_s=self._regained, now_s=now_s
             )
         bucket = self._flows[stream]
-        was_left = bucket.left_at(now_s) > 0
+        left_bytes = max(0, int(bucket.left_at(now_s)))
         bucket.overdraw(now_s, min(charged_bytes, self._flow_bytes_max))
-        self._batch_bytes += charged_bytes
-        if was_left and bucket.left <= 0:
+        self._batch_bytes += min(charged_bytes, left_bytes)
+        if left_bytes and bucket.left <= 0:
             _log.warning("flow %s used up its output budget: what grows much is deferred", stream)
 
     def begin_batch(self) -> None:

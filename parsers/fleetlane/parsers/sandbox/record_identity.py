@@ -29,6 +29,7 @@ _KEY_PARTS: Final = {
     CanonicalKey.EVENT_MILLIS: (None, len(str(MILLIS_MIN))),
 }
 """What comes behind the device (``None``: it is not there), and the most behind that, in bytes."""
+_OK: Final = b'"timequality":"%b"' % TimeQuality.OK.encode()
 _objects: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -64,6 +65,10 @@ def with_identity(
             event = orjson.loads(data[number]) if is_hashed else {}
             tail = whole[ends[number] : ends[number + 1]]
             pieces.append(b'%b%b",%b' % (prefix, id_of(event).encode(), tail))
+        begins = ends[place : place + count] if count > by.flow.limits.days_max else ()
+        days = {whole[at + 8 : at + 18] for at in begins if whole.startswith(_OK, at + 34)}
+        if len(days) > by.flow.limits.days_max:
+            raise InvalidReplyError("events of more days than its flow allows")
         place += count
     value_ends = array("i", accumulate(map(len, pieces), initial=0))
     return replace(tails, value_ends=memoryview(value_ends), values=memoryview(b"".join(pieces)))

@@ -176,3 +176,37 @@ def test_time_gives_a_flow_its_output_back_and_a_batch_that_of_all() -> None:
     later = [budget.left_bytes(stream) for stream in ("gps", "tank", "door")]
 
     assert (at_once, later) == ([0, 0, 0], [30, 70, 100])
+
+
+def test_a_flow_whose_child_reports_too_much_takes_nothing_of_the_others() -> None:
+    budget = OutputBudget(flow_bytes_max=100, batch_bytes_max=400)
+
+    for _ in range(10):
+        budget.charge("gps", 1 << 61)
+
+    assert [budget.left_bytes(stream) for stream in ("gps", "tank")] == [0, 100]
+
+
+def test_a_flow_that_puts_out_more_than_its_budget_waits_until_it_has_some_again() -> None:
+    now_s = [0.0]
+    budget = OutputBudget(flow_bytes_max=100, regained_bytes_per_s=10, monotonic=lambda: now_s[0])
+    charged = []
+    for _ in range(3):
+        budget.charge("gps", 90)
+        charged.append(budget.is_overdrawn("gps"))
+
+    now_s[0] = 8.0
+
+    assert charged == [False, False, True]
+    assert (budget.is_overdrawn("gps"), budget.is_overdrawn("tank")) == (False, False)
+
+
+def test_the_messages_of_a_flow_that_is_overdrawn_are_not_tried(sandboxes: Sandboxes) -> None:
+    run = run_of(JSON, [b"{}"] * 3)
+    budget = TimeBudget(flow_s_max=1e6, output=OutputBudget(flow_bytes_max=1))
+    for _ in range(3):
+        budget.output.charge("gps", 1)
+
+    outcomes = Outcomes(run, sandboxes.parsed(run, budget))
+
+    assert set(outcomes.verdicts.values()) == {Verdict.SHARE_USED_UP}

@@ -95,7 +95,7 @@ def test_a_hostile_message_harms_none_of_its_neighbours(
     assert outcomes.events == {
         number: [{"id": number, "event": 0}, {"id": number, "event": 1}] for number in good
     }
-    assert len(children_of(lasting_sandboxes.zygote_pid)) <= 1
+    assert len(children_of(lasting_sandboxes._zygote.pid)) <= 1
 
 
 HASHED = """
@@ -226,4 +226,4 @@ def test_among_many_messages_each_comes_out_once_as_it_should(
         if verdict is not verdicts[place]
     ] == []
     assert given == events
-    assert len(children_of(sandboxes.zygote_pid)) <= 1
+    assert len(children_of(sandboxes._zygote.pid)) <= 1

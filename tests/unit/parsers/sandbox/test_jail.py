@@ -81,7 +81,7 @@ def world(
     (bucket / "offsets").chmod(0o600)
     other = install("hostile==9.0", "hostile_parser:Hostile", HOSTILE.read_text())
     assert jailed.loaded(program("hostile==9.0", other), "acme").problem is None
-    (sibling,) = children_of(jailed.zygote_pid)
+    (sibling,) = children_of(jailed._zygote.pid)
     memory = ctypes.create_string_buffer(SECRET)
     with socket.create_server(("127.0.0.1", 0)) as door, socket.socket(socket.AF_UNIX) as by_path:
         by_path.bind(str(bucket / "door"))
@@ -149,7 +149,7 @@ def test_no_escape_succeeds_and_the_neighbours_messages_come_out_byte_for_byte_t
         one for one in wanted if b'"rawid":"4"' not in one.value
     ]
     assert _snapshot(world) == before
-    assert len(children_of(jailed.zygote_pid)) <= 2
+    assert len(children_of(jailed._zygote.pid)) <= 2
 
 
 WITH_LIBRARIES = """

@@ -5,6 +5,7 @@ import mmap
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,14 +15,20 @@ import pytest
 
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
+from fleetlane.parsers.sandbox.jail.entering import FILES_MAX
 from fleetlane.parsers.sandbox.packets import Reply, data_packets
-from fleetlane.parsers.sandbox.results import NO_TIME, InvalidReplyError
+from fleetlane.parsers.sandbox.results import NO_TIME, InvalidReplyError, Verdict
 from fleetlane.parsers.sandbox.runs import EVENT_BYTES, USUAL_BYTES, USUAL_RATIO, Assignment
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory, read_only
 from fleetlane.parsers.sandbox.time_budget import Stopwatch, cpu_ns
 from fleetlane.parsers.sandbox.worker.excess import excess_of
 from fleetlane.parsers.sandbox.worker.parser_child import Worked
-from fleetlane.parsers.sandbox.worker.replies import charges_of, check_growth, read_result
+from fleetlane.parsers.sandbox.worker.replies import (
+    charges_of,
+    check_growth,
+    read_records,
+    read_result,
+)
 
 TOPICS = ("canonical.gps",)
 
@@ -104,6 +111,75 @@ def test_a_process_with_too_much_memory_is_over_its_limit(tmp_path: Path) -> Non
 
     assert excess_of(pid, folder, resident_bytes_max=1 << 40) is None
     assert "the limit is 1 bytes" in (excess_of(pid, folder, resident_bytes_max=1) or "")
+
+
+def test_a_process_whose_first_thread_has_ended_is_over_its_limit(tmp_path: Path) -> None:
+    code = (
+        "import ctypes, threading, time\n"
+        "threading.Thread(target=time.sleep, args=(60,)).start()\n"
+        "print(flush=True)\n"
+        "ctypes.CDLL(None).syscall(60, 0)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        found, until_s = None, time.monotonic() + 10
+        while found is None and time.monotonic() < until_s:
+            time.sleep(0.05)
+            found = excess_of(process.pid, str(tmp_path), resident_bytes_max=1 << 40)
+        process.kill()
+
+    assert found == "its first thread has ended"
+
+
+def test_files_that_get_other_names_meanwhile_are_counted(tmp_path: Path) -> None:
+    for number in range(FILES_MAX + 50):
+        (tmp_path / str(number)).touch()
+    is_over, renamed = threading.Event(), threading.Event()
+
+    def rename() -> None:
+        while not is_over.is_set():
+            for number in range(FILES_MAX + 50):
+                (tmp_path / str(number)).rename(tmp_path / f"{number}-")
+            for number in range(FILES_MAX + 50):
+                (tmp_path / f"{number}-").rename(tmp_path / str(number))
+            renamed.set()
+
+    renaming = threading.Thread(target=rename)
+    renaming.start()
+    renamed.wait()
+    found = [excess_of(os.getpid(), str(tmp_path), resident_bytes_max=1 << 40) for _ in range(300)]
+    is_over.set()
+    renaming.join()
+
+    assert None not in found
+
+
+def test_a_folder_that_may_not_be_read_is_removed_all_the_same(tmp_path: Path) -> None:
+    inner = tmp_path / "own" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "file").touch()
+    (tmp_path / "beside").mkdir(mode=0o500)
+    (inner.parent / "link").symlink_to(tmp_path / "beside")
+    inner.chmod(0o300)
+    inner.parent.chmod(0o300)
+
+    subprocess.run([sys.executable, "-c", _REMOVING, str(inner.parent)], check=True)
+
+    assert not inner.parent.exists()
+    assert (tmp_path / "beside").stat().st_mode & 0o777 == 0o500
+
+
+_REMOVING = """
+import ctypes, sys
+from pathlib import Path
+from fleetlane.parsers.sandbox.jail.entering import remove_folder
+from fleetlane.parsers.sandbox.jail.system_calls import called
+
+header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+called("capset", ctypes.byref(header), ctypes.byref((ctypes.c_uint32 * 6)()))
+remove_folder(Path(sys.argv[1]))
+"""
 
 
 _CHILD = """
@@ -231,3 +307,12 @@ def test_more_than_messages_may_put_out_is_refused(size: str) -> None:
 def test_what_does_not_hold_together_is_refused(columns: memoryview, problem: str) -> None:
     with pytest.raises(InvalidReplyError, match=problem):
         read_result(_reply(), columns, TOPICS)
+
+
+def test_no_child_says_of_the_last_lane_that_another_takes_more() -> None:
+    verdict = int(Verdict.TOO_LARGE_FOR_LANE)
+    reply = _reply(events=0, key_bytes=0, value_bytes=0)
+    columns = _columns(verdict=verdict, events=0, ends=(0,))
+
+    with pytest.raises(InvalidReplyError, match="a verdict that its lane does not have"):
+        read_records(reply, columns, [b""], BY)

@@ -82,6 +82,27 @@ def identified(kind: CanonicalKey, keys: list[bytes]) -> CanonicalRecords:
     return with_identity(columns.taken(by.topics), [envelope], [len(keys)], by)
 
 
+def on_days(days: int) -> None:
+    """Have a child send one event a day."""
+    by = Assignment(flow=FLOW_OF_DAYS, parser="p@1", parse_s=9.0)
+    begins = (f'"time":"2026-11-{day:02}T00:00:00.000Z"' for day in range(1, days + 1))
+    columns, tails = Columns(), [f'{one},"timequality":"ok","data":{{}}}}' for one in begins]
+    keys = [b"d-1"] * days
+    columns.append_message(bytes(days), keys, [one.encode() for one in tails])
+    envelope = b"1%032x\nd-1\n1762178709123" % 1
+    with_identity(columns.taken(by.topics), [envelope], [days], by)
+
+
+FLOW_OF_DAYS = flow_from_toml(FLOW.format(by="message", fields="", key="device"), file="gps.toml")
+
+
+def test_events_of_more_days_than_a_flow_allows_are_refused() -> None:
+    on_days(FLOW_OF_DAYS.limits.days_max)
+
+    with pytest.raises(InvalidReplyError, match="more days than its flow allows"):
+        on_days(FLOW_OF_DAYS.limits.days_max + 1)
+
+
 @pytest.mark.parametrize("kind", CanonicalKey)
 def test_a_record_has_the_key_of_any_time_that_there_is(kind: CanonicalKey) -> None:
     key_of = canonical_keys(kind, device_id="d-1")

@@ -13,6 +13,8 @@ from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.results import DETAIL_CHARS_MAX, Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
+from fleetlane.parsers.sandbox.worker.children import LOAD_USUAL_S, Loads
+from fleetlane.parsers.sandbox.worker.parser_child import ParserNotLoadedError
 from fleetlane.parsers.sandbox.worker.sandboxes import PROGRAMS_MAX, Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,
@@ -155,11 +157,11 @@ def test_the_child_that_was_used_least_recently_is_stopped(
     ]
     for one in (*programs[:-1], programs[0]):
         outcomes_of(sandboxes, run_of(one, [body_of(0)]))
-    before = children_of(sandboxes.zygote_pid)
+    before = children_of(sandboxes._zygote.pid)
 
     outcomes_of(sandboxes, run_of(programs[-1], [body_of(0)]))
 
-    after = children_of(sandboxes.zygote_pid)
+    after = children_of(sandboxes._zygote.pid)
     assert len(before) == len(after) == PROGRAMS_MAX
     assert set(before) - set(after) == {before[1]}
 
@@ -173,7 +175,7 @@ def test_children_that_have_too_much_memory_together_do_not_wait(hostile: Progra
 
         outcomes_of(sandboxes, run_of(programs[1], [body_of(0)]))
 
-        assert len(children_of(sandboxes.zygote_pid)) == 1
+        assert len(children_of(sandboxes._zygote.pid)) == 1
 
 
 @pytest.mark.parametrize(
@@ -213,11 +215,11 @@ def test_a_library_that_starts_threads_at_import_costs_no_child(
     site = install("threaded==1.0", "threaded:Threaded", THREADED)
     run = run_of(program("threaded==1.0", site), [b""])
     outcomes_of(sandboxes, run)
-    before = children_of(sandboxes.zygote_pid)
+    before = children_of(sandboxes._zygote.pid)
 
     outcomes_of(sandboxes, run)
 
-    assert children_of(sandboxes.zygote_pid) == before
+    assert children_of(sandboxes._zygote.pid) == before
 
 
 def test_a_parser_that_cannot_be_loaded_is_not_loaded_again_for_every_batch(
@@ -335,7 +337,7 @@ def test_a_flow_that_used_up_its_time_has_its_slow_messages_cut_short_by_the_sam
 ) -> None:
     budget = TimeBudget(flow_s_max=0.1, overdraft_s_max=1)
     outcomes_of(sandboxes, run_of(hostile, [body_of(0)]), budget)
-    children = children_of(sandboxes.zygote_pid)
+    children = children_of(sandboxes._zygote.pid)
     bodies = [body_of(number, "sleeps" if number % 20 == 5 else "good") for number in range(200)]
 
     outcomes = outcomes_of(sandboxes, run_of(hostile, bodies), budget)
@@ -343,7 +345,7 @@ def test_a_flow_that_used_up_its_time_has_its_slow_messages_cut_short_by_the_sam
     slow = [outcomes.verdicts.pop(place) for place in range(5, 200, 20)]
     assert slow == [Verdict.TIMEOUT] + [Verdict.CUT_SHORT] * 9
     assert set(outcomes.verdicts.values()) == {Verdict.OK}
-    assert children_of(sandboxes.zygote_pid) == children
+    assert children_of(sandboxes._zygote.pid) == children
 
 
 def test_a_flow_that_used_up_its_overdraft_too_is_not_tried(
@@ -369,7 +371,7 @@ def test_a_flow_whose_budget_loading_its_parser_again_uses_up_is_not_tried(
 ) -> None:
     run = run_of(hostile, [body_of(0), body_of(1)])
     outcomes_of(sandboxes, run)
-    [child] = children_of(sandboxes.zygote_pid)
+    [child] = children_of(sandboxes._zygote.pid)
     os.kill(child, signal.SIGKILL)
 
     outcomes = outcomes_of(sandboxes, run, TimeBudget(flow_s_max=1e-6))
@@ -416,3 +418,14 @@ def test_results_stay_as_they_are_after_later_runs(sandboxes: Sandboxes, hostile
     outcomes_of(sandboxes, run_of(hostile, [body_of(number, "scribbles") for number in range(300)]))
 
     assert [list(result.records) for result in kept] == before
+
+
+def test_a_program_that_is_loaded_again_is_charged_for_all_of_it(hostile: Program) -> None:
+    loads = Loads(owner_s_max=0.1)
+
+    loads.charge("acme", hostile, LOAD_USUAL_S)
+    loads.check(hostile, "acme")
+    loads.charge("acme", hostile, LOAD_USUAL_S)
+
+    with pytest.raises(ParserNotLoadedError, match="take too long to load"):
+        loads.check(hostile, "acme")

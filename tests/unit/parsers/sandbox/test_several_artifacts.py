@@ -75,7 +75,7 @@ def test_more_artifacts_than_children_each_do_their_own_work_round_after_round(
             events = [event for place in sorted(one.events) for event in one.events[place]]
             assert len(events) == 2 * wanted[version].count(Verdict.OK)
             assert {event["version"] for event in events} == {version}
-    assert len(children_of(sandboxes.zygote_pid)) <= PROGRAMS_MAX
+    assert len(children_of(sandboxes._zygote.pid)) <= PROGRAMS_MAX
 
 
 def test_a_child_that_is_to_let_others_go_first_does_so_with_its_whole_session(
@@ -83,7 +83,7 @@ def test_a_child_that_is_to_let_others_go_first_does_so_with_its_whole_session(
 ) -> None:
     outcomes_of(sandboxes, run_of(replace(artifacts["4.0"], niceness=7), [body_of(0)]))
 
-    [child] = children_of(sandboxes.zygote_pid)
+    [child] = children_of(sandboxes._zygote.pid)
     assert os.getpriority(os.PRIO_PROCESS, child) == 7
     by_session = Path(f"/proc/{child}/autogroup")
     assert not by_session.exists() or by_session.read_text().endswith(" nice 7\n")

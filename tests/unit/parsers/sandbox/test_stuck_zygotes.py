@@ -85,14 +85,14 @@ def test_a_zygote_that_does_not_answer_is_made_anew(
     sandboxes: Sandboxes, hostile: Program, slow: Program, halt: Halt
 ) -> None:
     outcomes_of(sandboxes, run_of(hostile, [body_of(0)]))
-    zygote = sandboxes.zygote_pid
+    zygote = sandboxes._zygote.pid
     before = {zygote, *descendants_of(zygote)}
 
     halt(zygote)
     outcomes = outcomes_of(sandboxes, run_of(slow, [b"", b""], parse_s=2))
 
     assert outcomes.verdicts == {0: Verdict.OK, 1: Verdict.OK}
-    assert sandboxes.zygote_pid != zygote
+    assert sandboxes._zygote.pid != zygote
     assert wait_until(lambda: not any(map(is_alive, before)))
 
 
@@ -101,9 +101,9 @@ def test_sandboxes_of_a_stuck_zygote_are_closed_with_all_their_processes(
 ) -> None:
     sandboxes = Sandboxes()
     outcomes_of(sandboxes, run_of(hostile, [body_of(0, "leaves-process")]))
-    processes = {sandboxes.zygote_pid, *descendants_of(sandboxes.zygote_pid)}
+    processes = {sandboxes._zygote.pid, *descendants_of(sandboxes._zygote.pid)}
 
-    halt(sandboxes.zygote_pid)
+    halt(sandboxes._zygote.pid)
     sandboxes.close()
 
     assert wait_until(lambda: not any(map(is_alive, processes)))
@@ -116,7 +116,7 @@ def test_messages_beside_the_one_at_which_a_zygote_stops_come_out_as_ever(
     results = sandboxes.parsed(run, no_time_limit())
     first = next(results)
 
-    stop(sandboxes.zygote_pid)
+    stop(sandboxes._zygote.pid)
     verdicts = {
         place: attempt.verdict for result in (first, *results) for place, attempt in result.attempts
     }
@@ -131,8 +131,8 @@ def test_the_message_during_which_a_zygote_stops_each_time_is_blamed(
 
     def stop_each_time() -> None:
         while not ends.wait(0.02):
-            if children_of(sandboxes.zygote_pid):
-                stop(sandboxes.zygote_pid)
+            if children_of(sandboxes._zygote.pid):
+                stop(sandboxes._zygote.pid)
 
     stopper = threading.Thread(target=stop_each_time)
     stopper.start()
@@ -165,7 +165,7 @@ def test_another_parser_s_child_that_died_with_the_zygote_costs_its_messages_not
     sandboxes: Sandboxes, hostile: Program, slow: Program
 ) -> None:
     outcomes_of(sandboxes, run_of(slow, [b""], parse_s=2))
-    stop(sandboxes.zygote_pid)
+    stop(sandboxes._zygote.pid)
     outcomes_of(sandboxes, run_of(hostile, [body_of(0)]))
 
     results = list(sandboxes.parsed(run_of(slow, [b"", b""], parse_s=2), no_time_limit()))

@@ -38,23 +38,23 @@ def is_stopped(pid: int) -> bool:
 
 def test_a_child_that_waits_for_a_run_stands_still(sandboxes: Sandboxes, busy: Program) -> None:
     outcomes_of(sandboxes, run_of(busy, [b""], parse_s=2))
-    [child] = children_of(sandboxes.zygote_pid)
+    [child] = children_of(sandboxes._zygote.pid)
 
     assert wait_until(lambda: is_stopped(child))
 
 
 def test_a_child_that_was_only_loaded_stands_still(sandboxes: Sandboxes, busy: Program) -> None:
     sandboxes.loaded(busy, "acme")
-    [child] = children_of(sandboxes.zygote_pid)
+    [child] = children_of(sandboxes._zygote.pid)
 
     assert wait_until(lambda: is_stopped(child))
 
 
 def test_a_child_that_waited_parses_the_next_run(sandboxes: Sandboxes, busy: Program) -> None:
     outcomes_of(sandboxes, run_of(busy, [b""], parse_s=2))
-    [child] = children_of(sandboxes.zygote_pid)
+    [child] = children_of(sandboxes._zygote.pid)
 
     outcomes = outcomes_of(sandboxes, run_of(busy, [b"", b""], parse_s=2))
 
     assert outcomes.verdicts == {0: Verdict.OK, 1: Verdict.OK}
-    assert children_of(sandboxes.zygote_pid) == [child]
+    assert children_of(sandboxes._zygote.pid) == [child]

@@ -97,13 +97,13 @@ def test_memory_stays_flat_over_many_messages(
     run, runs = run_of(hostile, bodies), 1_000 if faults_are_full else 20
     for _ in range(10):
         outcomes_of(sandboxes, run)
-    (child,) = children_of(sandboxes.zygote_pid)
-    before = [resident_bytes(pid) for pid in (os.getpid(), sandboxes.zygote_pid, child)]
+    (child,) = children_of(sandboxes._zygote.pid)
+    before = [resident_bytes(pid) for pid in (os.getpid(), sandboxes._zygote.pid, child)]
 
     for _ in range(runs):
         outcomes_of(sandboxes, run)
 
-    after = [resident_bytes(pid) for pid in (os.getpid(), sandboxes.zygote_pid, child)]
+    after = [resident_bytes(pid) for pid in (os.getpid(), sandboxes._zygote.pid, child)]
     growth = [now - then for then, now in zip(before, after, strict=True)]
     assert all(grown < 8 << 20 for grown in growth), growth
 
@@ -111,6 +111,6 @@ def test_memory_stays_flat_over_many_messages(
 def test_the_zygote_has_one_thread(sandboxes: Sandboxes, hostile: Program) -> None:
     outcomes_of(sandboxes, run_of(hostile, [body_of(0)]))
 
-    threads = list(Path(f"/proc/{sandboxes.zygote_pid}/task").iterdir())
+    threads = list(Path(f"/proc/{sandboxes._zygote.pid}/task").iterdir())
 
     assert len(threads) == 1

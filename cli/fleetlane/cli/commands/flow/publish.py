@@ -14,6 +14,7 @@ from fleetlane.cli.commands.flow.files import flows_of, folder_argument, show
 from fleetlane.cli.commands.flow.preview import MESSAGES_MAX, preview_lines
 from fleetlane.cli.options.selection import BadOptionsError, DryRunOption
 from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.cli.output.tables import escaped
 from fleetlane.cli.output.times import TimeOptions
 from fleetlane.cli.output.waiting import counted, effect_on_interrupt, number_of
 from fleetlane.events.flows.files import PublishedFlows
@@ -176,7 +177,7 @@ def versions(
         for one in owners:
             by = f", by {one['published_by']}" if one["published_by"] else ""
             flows, parsers = (", ".join(one[name]) for name in ("flows", "parsers"))
-            typer.echo(f"  {one['owner']}: {flows} ({parsers}){by}")
+            typer.echo(escaped(f"  {one['owner']}: {flows} ({parsers}){by}"))
 
 
 def _states(

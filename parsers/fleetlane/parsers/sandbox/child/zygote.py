@@ -8,7 +8,6 @@ is killed. It ends, with all its children, when the worker closes its socket, or
 import gc
 import json
 import os
-import shutil
 import signal
 import socket
 import sys
@@ -22,7 +21,7 @@ import msgspec
 
 from fleetlane.parsers.registry import installed_parsers
 from fleetlane.parsers.sandbox.child.main import serve
-from fleetlane.parsers.sandbox.jail.entering import Jail, Part, hide_memory
+from fleetlane.parsers.sandbox.jail.entering import Jail, Part, hide_memory, remove_folder
 from fleetlane.parsers.sandbox.jail.landlock import readable_paths
 from fleetlane.parsers.sandbox.jail.self_test import tested
 from fleetlane.parsers.sandbox.jail.system_calls import prctl
@@ -65,7 +64,7 @@ class ZygoteProcess:
             for pid in list(self._children):
                 self._ended(pid)
             self._kill_strays()
-            shutil.rmtree(self._jail.folder, ignore_errors=True)
+            remove_folder(Path(self._jail.folder))
 
     def _spawned(self, program: Program, descriptors: list[int]) -> int:
         zygote, pid = os.getpid(), os.fork()
@@ -87,7 +86,7 @@ class ZygoteProcess:
         _, status, usage = os.wait4(pid, 0)
         self._children.discard(pid)
         self._kill_strays()
-        shutil.rmtree(self._jail.folder_of(pid), ignore_errors=True)
+        remove_folder(Path(self._jail.folder_of(pid)))
         return {"status": status, "resident_kib_max": usage.ru_maxrss}
 
     def _kill_strays(self) -> None:

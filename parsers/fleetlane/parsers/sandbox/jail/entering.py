@@ -2,7 +2,9 @@
 
 import ctypes
 import os
+import shutil
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -75,6 +77,16 @@ def enter(jail: Jail, location: str | None) -> None:
 def hide_memory() -> None:
     """Let no process of this user read this one's memory and environment, nor trace it."""
     prctl(_SET_DUMPABLE, 0)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove what is in it too, also where it may not be read: its owner may change that."""
+    with suppress(OSError):  # it is not there
+        folder.chmod(0o700)
+        for place, inner, _ in folder.walk():
+            for one in inner:
+                (place / one).chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _mute() -> None:

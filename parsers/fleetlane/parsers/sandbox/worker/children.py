@@ -26,7 +26,7 @@ LOADS_S_MAX: Final = 20.0
 """So long all loads of an owner may take, the last one apart; a tenth of all time comes back."""
 
 LOAD_USUAL_S: Final = 0.25
-"""Of each load, and not charged: an owner may have many parsers with large libraries."""
+"""Of each program's first load, and not charged: an owner may have many with large libraries."""
 
 _log = logging.getLogger(__name__)
 
@@ -52,6 +52,7 @@ class Loads:
         full = partial(TokenBucket.full, burst=owner_s_max, per_s=1 / LOAD_PAUSE_SHARE, now_s=0)
         self._owners = defaultdict[str, TokenBucket](full)
         self._failed: dict[Program, tuple[float, tuple[Any, ...]]] = {}
+        self._charged = set[Program]()
 
     def check(self, program: Program, owner: str) -> None:
         """Raise ``ParserNotLoadedError``, ``NOT_TRIED`` where it is for the owner's other loads.
@@ -66,8 +67,10 @@ class Loads:
             late = f"the parsers of {owner} take too long to load"
             raise ParserNotLoadedError(Verdict.NOT_TRIED, late)
 
-    def charge(self, owner: str, worked_s: float) -> None:
-        self._owners[owner].overdraw(time.monotonic(), max(0.0, worked_s - LOAD_USUAL_S))
+    def charge(self, owner: str, program: Program, worked_s: float) -> None:
+        usual_s = 0.0 if program in self._charged else LOAD_USUAL_S
+        self._charged.add(program)
+        self._owners[owner].overdraw(time.monotonic(), max(0.0, worked_s - usual_s))
 
     def failed(self, program: Program, problem: ParserNotLoadedError, began_s: float) -> None:
         now_s = time.monotonic()
@@ -169,12 +172,12 @@ class Children:
             child.await_parser()
         except ParserNotLoadedError as problem:
             self._loads.failed(self._program, problem, began_s)
-            self._loads.charge(self.owner, child.watched_s)
+            self._loads.charge(self.owner, self._program, child.watched_s)
             raise
         if self._has_loaded:
             took_us = (time.monotonic() - began_s) * 1e6 - run_queue_ns(child.pid) / 1000
             self.reload_us += max(0, int(took_us))
         else:
-            self._loads.charge(self.owner, child.watched_s)
+            self._loads.charge(self.owner, self._program, child.watched_s)
         self._has_loaded = True
         return child

@@ -27,10 +27,12 @@ def excess_of(pid: int, folder: str, *, resident_bytes_max: int) -> str | None:
         if threads > THREADS_MAX:
             return f"its process had {threads} threads; the limit is {THREADS_MAX}"
         resident = resident_bytes(pid)
+        if threads > 1 and not resident:
+            return "its first thread has ended"
         if resident > resident_bytes_max:
             return f"its process had {resident} bytes; the limit is {resident_bytes_max} bytes"
         return _excess_in(folder)
-    except FileNotFoundError:  # it has ended, or has removed a folder just now
+    except FileNotFoundError:  # it has ended
         return None
     except OSError as problem:
         return f"its folder cannot be read: {problem.strerror}"
@@ -38,10 +40,12 @@ def excess_of(pid: int, folder: str, *, resident_bytes_max: int) -> str | None:
 
 def _excess_in(folder: str) -> str | None:
     files, size_bytes, waiting = 0, 0, [folder]
-    while waiting:
-        with os.scandir(waiting.pop()) as found:
+    while waiting:  # what it removes meanwhile does not end the count
+        with suppress(FileNotFoundError), os.scandir(waiting.pop()) as found:
             for one in found:
-                files, size_bytes = files + 1, size_bytes + one.stat(follow_symlinks=False).st_size
+                files += 1
+                with suppress(FileNotFoundError):
+                    size_bytes += one.stat(follow_symlinks=False).st_size
                 if files > FILES_MAX or size_bytes > FOLDER_BYTES_MAX:
                     return f"its folder had {files} files with {size_bytes} bytes or more"
                 if one.is_dir(follow_symlinks=False):

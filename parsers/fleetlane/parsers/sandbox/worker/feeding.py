@@ -98,6 +98,8 @@ class Feeding:
             self._after(_of_invalid_reply(self._children.end_current(), problem))
 
     def _refusal(self) -> Attempt | None:
+        if self._time_budget.output.is_overdrawn(self._run.assignment.flow.stream):
+            return Attempt(Verdict.SHARE_USED_UP)
         return self._refused if self._time_budget.may_try(self._run.assignment) else NOT_TRIED
 
     def _ask(self) -> None:

@@ -48,6 +48,8 @@ def read_records(
     try:
         check_growth(reply, by.growth)
         part, tails = read_result(reply, columns, by.topics)
+        if by.growth.are_last and Verdict.TOO_LARGE_FOR_LANE in part.notes.verdicts.tobytes():
+            raise InvalidReplyError("a verdict that its lane does not have")
         records = with_identity(tails, envelopes, part.notes.events, by)
         check_records(records)
     except InvalidReplyError:

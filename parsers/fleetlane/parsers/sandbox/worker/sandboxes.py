@@ -56,10 +56,6 @@ class Sandboxes:
         self._loads, self._waiting_bytes_max = Loads(loads_s_max), waiting_bytes_max
         self._children: OrderedDict[Program, Children] = OrderedDict()
 
-    @property
-    def zygote_pid(self) -> int:
-        return self._zygote.pid
-
     def jail_problems(self) -> dict[str, str]:
         """What is wrong with parts of the jail on this system, by part; nothing if it is whole."""
         return self._zygote.problems()

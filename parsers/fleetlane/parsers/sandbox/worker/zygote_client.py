@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import select
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,7 +17,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.parsers.sandbox.jail.entering import Part
+from fleetlane.parsers.sandbox.jail.entering import Part, remove_folder
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.settings import inherited_environment
@@ -127,7 +126,7 @@ class Zygote:
         os.close(handle)
         with suppress(subprocess.TimeoutExpired):  # not even killed: the kernel has it
             self._process.wait(self._answer_s_max)
-        shutil.rmtree(self._folder, ignore_errors=True)
+        remove_folder(Path(self._folder))
 
     def _start(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="fleetlane-parsers-")
