@@ -41,6 +41,14 @@ s3_client(AwsSettings(region="eu-central-1"))
 dynamodb_table(AwsSettings(region="eu-central-1"), "devices")
 """
 
+OPEN_CLIENTS_OF_A_DEPLOY = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from clients.aws import AwsSettings, aws_client
+for service in ("cloudformation", "emr-serverless", "glue", "stepfunctions"):
+    aws_client(service, AwsSettings(region="eu-central-1"))
+"""
+
 LOAD_JOBS = """
 import sys
 archive, packages, engine = sys.argv[1:]
@@ -102,10 +110,15 @@ def test_a_cold_start_compiles_none_of_the_modules_in_a_functions_zip(
     assert files == [str(folder / "lambdas" / "ingest" / "__pycache__" / cached)]
 
 
-def test_a_function_can_open_its_clients_of_aws(built: Mapping[str, Path], tmp_path: Path) -> None:
-    folder = unpacked(built["functions/ingest.zip"], tmp_path)
+@pytest.mark.parametrize(
+    ("function", "code"), [("ingest", OPEN_AWS_CLIENTS), ("job_restarts", OPEN_CLIENTS_OF_A_DEPLOY)]
+)
+def test_a_function_can_open_its_clients_of_aws(
+    built: Mapping[str, Path], tmp_path: Path, function: str, code: str
+) -> None:
+    folder = unpacked(built[f"functions/{function}.zip"], tmp_path)
 
-    done = run_alone(OPEN_AWS_CLIENTS, folder)
+    done = run_alone(code, folder)
 
     assert done.returncode == 0, done.stderr
 
