@@ -165,7 +165,7 @@ def _with_what_is_kept(attempted: DataFrame, lake: LakeRows) -> DataFrame:
         attempted.withColumn("kept_revision", F.col("best.revision"))
         .withColumn("parked_attempt", F.col("best.attempt"))
         .join(kept, ["id", "kept_revision"], "left")
-        .join(kept.groupBy("id").agg(F.max("kept_revision").alias("newest")), "id", "left")
+        .join(events.groupBy("id").agg(F.max("kept_revision").alias("newest")), "id", "left")
         .join(copies, ["id", "parked_attempt"], "left")
         .withColumn("latest_place", _place("latest"))
         .join(F.broadcast(foreign), "latest_place", "left")

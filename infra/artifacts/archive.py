@@ -79,10 +79,10 @@ def _entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-AWS_SERVICES: Final = frozenset(
-    {"cloudformation", "cloudwatch", "dynamodb", "emr-serverless", "glue", "s3", "ssm"}
-    | {"stepfunctions", "sts"}
-)
+AWS_SERVICES: Final = frozenset({
+    "cloudformation", "cloudwatch", "dynamodb", "emr-serverless", "glue", "s3", "ssm",
+    "stepfunctions", "sts",
+})  # fmt: skip
 """The services that our code calls, and the one that issues credentials. boto3 knows 400 more."""
 
 

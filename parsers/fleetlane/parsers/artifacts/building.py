@@ -187,7 +187,8 @@ def _is_compiled(site: Path) -> bool:
 def _contents(site: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(site.rglob("*")):
         name = PurePosixPath(path.relative_to(site).as_posix())
-        if path.is_file() and is_shipped(name) and path.name != "WHEEL":  # it names uv's version
+        is_of_uv = name.match("*.dist-info/WHEEL")  # it names uv's version
+        if path.is_file() and is_shipped(name) and not is_of_uv:
             yield str(name), path.read_bytes()
 
 

@@ -29,7 +29,7 @@ _KEY_PARTS: Final = {
     CanonicalKey.EVENT_MILLIS: (None, len(str(MILLIS_MIN))),
 }
 """What comes behind the device (``None``: it is not there), and the most behind that, in bytes."""
-_OK: Final = b'"timequality":"%b"' % TimeQuality.OK.encode()
+_OK_DAY: Final = re.compile(rb'"time":"([^T]+)[^"]+","timequality":"%b"' % TimeQuality.OK.encode())
 _objects: Final = msgspec.json.Decoder(list[msgspec.Raw])
 
 
@@ -66,7 +66,7 @@ def with_identity(
             tail = whole[ends[number] : ends[number + 1]]
             pieces.append(b'%b%b",%b' % (prefix, id_of(event).encode(), tail))
         begins = ends[place : place + count] if count > by.flow.limits.days_max else ()
-        days = {whole[at + 8 : at + 18] for at in begins if whole.startswith(_OK, at + 34)}
+        days = {found[1] for at in begins if (found := _OK_DAY.match(whole, at))}
         if len(days) > by.flow.limits.days_max:
             raise InvalidReplyError("events of more days than its flow allows")
         place += count
