@@ -34,7 +34,8 @@ LAPTOP: Final = SparkJvm(
     spark_settings={
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.buffer.pageSize": "1m",  # of 4, a sorter of a few rows uses a kilobyte
+        "spark.memory.fraction": "0.3",  # at .6, what is kept of a backlog's batches fills the heap
     },
 )
-"""Interpreted plans: for the few rows of a batch there, compiling one anew takes far longer than
-running it."""
+"""Interpreted plans: compiling one anew takes far longer than running it on a batch's few rows."""

@@ -175,9 +175,7 @@ def spark_submit(
     options = [f"--conf={name}={value}" for name, value in configuration.items()]
     master = f"local[{task_slots},4]"  # four tries of a task, as on a cluster
     command = str(spark_home() / "bin" / "spark-submit")
-    return [
-        command, "--master", master, "--driver-memory", "1536m", "--jars", jars, *options
-    ]  # fmt: skip
+    return [command, "--master", master, "--driver-memory", "2g", "--jars", jars, *options]
 
 
 def spark_jars() -> list[Path]:

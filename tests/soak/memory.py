@@ -25,6 +25,9 @@ _DRIVER: Final = "host.py"
 _BROKER: Final = "Kafka broker"
 _SPARK: Final = "Spark JVM"
 _JVMS: Final = (_BROKER, _SPARK)
+LOCALSTACK: Final = "LocalStack"
+"""It keeps in memory what S3 keeps on disks: every object of up to 512 KiB, for as long as it is
+stored. So it grows with what is accepted, and is reported only."""
 
 
 class MemorySampler:
@@ -56,7 +59,7 @@ class MemorySampler:
 
     def _roles(self) -> Iterator[tuple[str, set[int]]]:
         platform = self._platform
-        parts = {_BROKER: platform.broker, "LocalStack": platform.aws, "gateway": platform.gateway}
+        parts = {_BROKER: platform.broker, LOCALSTACK: platform.aws, "gateway": platform.gateway}
         for role, part in parts.items():
             if part.is_alive() and part.pid is not None:
                 yield role, {part.pid, *descendants_of(part.pid)}
