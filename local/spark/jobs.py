@@ -207,8 +207,6 @@ def host_argv(settings: JobSettings, *, is_lake: bool) -> list[str]:
         "watch_trigger_ms": 2_000,
         "watch_window_s": 10,
         "watch_hold_s": 10,
-        "watch_messages_per_minute_max": 6_000,  # as many as the gateway takes from one device
-        "watch_bytes_per_minute_max": 256 << 20,
         "lake_bucket": resources.lake_bucket,
         "lake_warehouse": settings.lake.warehouse,
         "lake_catalog_uri": settings.lake.jdbc_uri,

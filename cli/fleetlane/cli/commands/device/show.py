@@ -85,7 +85,7 @@ def _print(facts: dict[str, Any], times: TimeOptions, *, as_json: bool) -> None:
         at_ms = millis_from_rfc3339(value) if name in _TIMES and value else None
         shown = "-" if value is None else value if at_ms is None else times.exact(at_ms, "seconds")
         text = json.dumps(shown) if isinstance(shown, dict) else escaped(str(shown))
-        typer.echo(f"{name:<14} {text}")
+        typer.echo(f"{name:<15} {text}")
 
 
 _TIMES = ("last_seen", "override_until", "registered")
@@ -110,8 +110,8 @@ def _held(device_id: str, overrides: Overrides, *, at_ms: int) -> dict[str, Any]
         "override": overrides.restriction(device_id, now_ms=at_ms),
         "override_cause": None if override is None else override.cause,
         "override_until": None if until_ms is None else _time_text(until_ms),
-        "soft_ceiling": None if rate_limits is None else rate_limits.soft_per_minute,
-        "hard_ceiling": None if rate_limits is None else rate_limits.hard_per_minute,
+        "soft_rate_limit": None if rate_limits is None else rate_limits.soft_per_minute,
+        "hard_rate_limit": None if rate_limits is None else rate_limits.hard_per_minute,
         "soft_bytes": None if rate_limits is None else rate_limits.soft_bytes_per_minute,
         "hard_bytes": None if rate_limits is None else rate_limits.hard_bytes_per_minute,
     }
