@@ -39,7 +39,7 @@ class _OneVersion:
     def fresh(self, *, max_age_s: float) -> PublishedFlows:
         return self.published_flows
 
-    def published(self, version: str) -> PublishedFlows:
+    def published(self, owner: str, version: str) -> PublishedFlows:
         assert version == self.published_flows.version
         return self.published_flows
 

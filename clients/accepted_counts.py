@@ -135,9 +135,6 @@ class _Line(msgspec.Struct):
     accepted: list[int] = msgspec.field(name="Accepted")
 
 
-_IN_LINE: Final = f'"{FunctionMetric.ACCEPTED}":['.encode()
-
-
 class LoggedAcceptedCounts:
     """The counts in a log of the functions themselves, as on a laptop, where no CloudWatch is.
 
@@ -169,8 +166,7 @@ class LoggedAcceptedCounts:
                 if not line.endswith(b"\n"):
                     break  # it is being written
                 self._offset += len(line)
-                if _IN_LINE in line:
-                    self._count(line)
+                self._count(line)
 
     def _count(self, line: bytes) -> None:
         try:

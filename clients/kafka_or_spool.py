@@ -94,7 +94,7 @@ class KafkaOrSpool:
         landed = self.producer.land_all(records, within_s=within_s)
         lost = [place for place in landed if isinstance(place, NotDurableError)]
         if any(not isinstance(place, RecordRefusedError) for place in lost):
-            self.breaker.failed(_ms(time.monotonic()))
+            self.breaker.failed(int(time.monotonic() * 1000))
         elif landed and self.breaker.opened_ms is not None:
             self.breaker.succeeded()
         return landed
@@ -105,8 +105,4 @@ class KafkaOrSpool:
         self.producer.serve()
         if opened_ms is not None and self.producer.confirmed_s * 1000 > opened_ms:
             self.breaker.succeeded()
-        return self.breaker.turn(_ms(now_s))
-
-
-def _ms(seconds: float) -> int:
-    return int(seconds * 1000)
+        return self.breaker.turn(int(now_s * 1000))

@@ -79,11 +79,11 @@ class Canary:
             audience=self.audience,
         )
         with ThreadPoolExecutor(len(messages)) as pool:
-            problems = list(pool.map(lambda one: self._problem_of(one, token), messages))
-        by_message = dict(zip(messages, problems, strict=True))
+            found = list(pool.map(lambda one: self._problem_of(one, token), messages))
+        tried = zip(messages, found, strict=True)
+        problems = {one: problem for one, problem in tried if problem is not None}
         return SlotSent(
-            accepted=[one for one, problem in by_message.items() if problem is None],
-            problems={one: problem for one, problem in by_message.items() if problem is not None},
+            accepted=[one for one in messages if one not in problems], problems=problems
         )
 
     def _problem_of(self, message: CanaryMessage, token: str) -> FleetlaneError | None:

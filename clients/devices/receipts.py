@@ -13,7 +13,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.names import hashed_id
 
-BUDGET_S: Final = 0.2
+BUDGET_S: Final = 0.5
 """Beyond this no further call is begun; one call has bounds of its own."""
 
 _KEYS_A_READ_MAX: Final = 100

@@ -1,5 +1,6 @@
 """The registry of devices: who may send, and with which keys. One DynamoDB item a device."""
 
+import math
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -100,10 +101,17 @@ class DeviceRegistry:
         item = answer.get("Item")
         return None if item is None else device_from_item(item)
 
-    def find_all(self, device_ids: Iterable[str]) -> Mapping[str, RegisteredDevice]:
-        """Look many devices up, a hundred a call; an item that is no device is left out."""
-        found = dict[str, RegisteredDevice]()
+    def find_all(
+        self, device_ids: Iterable[str], *, within_s: float = math.inf
+    ) -> Mapping[str, RegisteredDevice]:
+        """Look many devices up, a hundred a call; an item that is no device is left out.
+
+        Beyond ``within_s`` no further call is begun.
+        """
+        found, until_s = dict[str, RegisteredDevice](), time.monotonic() + within_s
         for some in batched(sorted(set(device_ids)), _READ_AT_ONCE_MAX, strict=False):
+            if time.monotonic() > until_s:
+                raise RegistryUnavailableError(f"{within_s:g} s are over")
             for item in self._items([{"device_id": device_id} for device_id in some]):
                 with suppress(BadDeviceError):
                     device = device_from_item(item)

@@ -229,8 +229,6 @@ class KafkaProducer:
         if error is not None and error.code() in REFUSALS:
             return RecordRefusedError(record.topic, waited_s, error.str())
         ran_out = error is None or error.code() == KafkaError._MSG_TIMED_OUT  # noqa: SLF001
-        if ran_out and at_s >= began_s:
-            return NotDurableError(record.topic, waited_s, connection_problem)
-        return NotDurableError(
-            record.topic, waited_s, "no answer" if error is None else error.str()
-        )
+        own_words = "no answer" if error is None else error.str()
+        why = connection_problem if ran_out and at_s >= began_s else own_words
+        return NotDurableError(record.topic, waited_s, why)

@@ -1,7 +1,7 @@
 """Each flow's last hour: alerts when too few devices report, or too many messages are parked."""
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import replace
 from typing import Final, Protocol
@@ -32,7 +32,7 @@ class Hours(Protocol):
     """The lake's hours; ``LakeHours`` reads them."""
 
     def latest_ms(self) -> int | None: ...
-    def since(self, since_ms: int) -> Sequence[FlowHour]: ...
+    def since(self, since_ms: int, streams: Collection[str]) -> Sequence[FlowHour]: ...
 
 
 class FlowWatch:
@@ -80,7 +80,7 @@ class FlowWatch:
 
     def _judge(self, at_ms: int) -> None:
         flows = self._flows.current().by_stream
-        hours = self._hours.since(at_ms - WEEKS * WEEK_MS)
+        hours = self._hours.since(at_ms - WEEKS * WEEK_MS, flows.keys())
         found = list(findings(hours, at_ms=at_ms, streams=flows.keys() - canary.STREAMS))
         now_ms = self._now_ms()
         alerts = [_alert(one, flows[one.hour.stream].owner, now_ms=now_ms) for one in found]
@@ -141,11 +141,12 @@ class LakeHours:
         return latest_ms
 
     @reading_lake()
-    def since(self, since_ms: int) -> Sequence[FlowHour]:
-        """All hours that began at ``since_ms`` or later, of all streams."""
+    def since(self, since_ms: int, streams: Collection[str]) -> Sequence[FlowHour]:
+        """All hours that began at ``since_ms`` or later, of some streams: devices name any."""
         is_since = (F.col("day") >= day_of(since_ms)) & (F.col("hour_ms") >= since_ms)
         concluded = F.col("parsed") + F.col("empty") + F.col("parked")
         names = ("stream", "hour_ms", "devices", "parked")
         hours = self._session.table(table_name(self._session, HOURLY)).where(is_since)
+        hours = hours.where(F.col("stream").isin([*streams]))
         rows = hours.select(*names, concluded.alias("concluded")).collect()
         return [FlowHour(**row.asDict()) for row in rows]

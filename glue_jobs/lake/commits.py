@@ -68,10 +68,8 @@ class TableLog:
     def is_right_after(self, batch: Batch, base_id: int | None) -> bool:
         """Whether ``batch``'s commit follows ``base_id`` directly, with no other between them."""
         self.read_again()
-        of_batch = (batch.query, batch.number)
-        found = (one for one in self._snapshots() if (one.query, one.number) == of_batch)
-        own = next(found, None)
-        return own is not None and bool(own.parent_id == base_id)
+        wanted = (batch.query, batch.number, base_id)
+        return any((one.query, one.number, one.parent_id) == wanted for one in self._snapshots())
 
     def _snapshots(self) -> Sequence[Row]:
         """``query`` and ``number`` are those of the batch; null where none made the commit."""

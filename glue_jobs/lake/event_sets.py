@@ -39,11 +39,6 @@ class EventFacts:
             F.bool_or(~F.col("id").startswith(F.col("raw_id"))).alias("are_named_by_content"),
         )
 
-    @property
-    def are_named_by_content(self) -> bool:
-        """Whether any id is no message's own, so that two messages may have the same event."""
-        return bool(self.row.are_named_by_content)
-
     def arrived_alike(self) -> Column:
         """The condition for rows of messages that arrived within the same hours.
 

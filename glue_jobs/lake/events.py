@@ -72,9 +72,7 @@ def _written(
     """Append what is new; of the few messages that are contested, settle what counts."""
     there = rows.sparkSession.table(target.log.name).where(places)
     found = merging.known_rows(rows, EVENTS, "raw_id", there=there)
-    with ExitStack() as computed:
-        known = computed.enter_context(_computed(found))
-        contested = computed.enter_context(_computed(_contested(rows, known, facts, places)))
+    with _computed(found) as known, _computed(_contested(rows, known, facts, places)) as contested:
         new = rows.join(F.broadcast(known), _KEY, "left_anti")
         if contested.isEmpty():
             return merging.commit(merging.one_of_each(new, _KEY), target)
@@ -89,7 +87,7 @@ def _contested(rows: DataFrame, known: DataFrame, facts: EventFacts, places: Col
     ``known`` are the batch's events that are in the table.
     """
     session, around = rows.sparkSession, places | facts.arrived_alike()
-    if not facts.are_named_by_content:
+    if not facts.row.are_named_by_content:  # then no two messages have the same event
         return of_two_sets(rows, session.table(table_name(session, EVENTS)).where(around), facts)
     claims = known.union(rows.select(*_KEY, "raw_id"))
     counted = claims.groupBy(*_KEY).agg(F.count_distinct("raw_id").alias("messages"))

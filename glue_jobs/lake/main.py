@@ -42,6 +42,9 @@ COUNT_RESTS: Final = 3
 STILL_ARRIVES_MS: Final = HOUR_MS
 """So long after its erasure a device may still be let in, by a form or policy issued before."""
 
+_ARCHIVE_SHARE: Final = 10
+"""Of a batch's records: a raw one has up to 256 KiB, and is on a worker's disk three times."""
+
 POLL_MS: Final = 5_000
 """How often a query looks whether a batch is full by now, so that a full one never waits."""
 
@@ -92,11 +95,12 @@ def _start_query(
         erased_until_ms=devices.erased_until_ms,
         bodies=_bodies(arguments),
     )
+    share = _ARCHIVE_SHARE if arguments.tables is LakeTables.ARCHIVE else 1
     records = raw_records(
         session,
         arguments,
         pattern=TOPICS_OF[arguments.tables],
-        messages_per_batch_max=arguments.lake_records_per_batch_max,
+        messages_per_batch_max=max(1, arguments.lake_records_per_batch_max // share),
         waits_ms_max=arguments.lake_trigger_ms,
     )
     name, trigger_ms = lake_job(arguments.tables), min(POLL_MS, arguments.lake_trigger_ms)

@@ -44,16 +44,12 @@ def merge(rows: DataFrame, target: Target) -> None:
     if target.log.has(target.batch):
         return
     places = touched(facts_of(rows, target.table))
-    if places is not None and not append_new(rows, target, places=places):
+    if places is None:
+        return
+    there, once = rows.sparkSession.table(target.log.name), one_of_each(rows, target.table.key)
+    if not commit(without_known(once, target, there=there, places=places), target):
         drop_repeats(rows.sparkSession, target.table, within=places)
         target.log.read_again()
-
-
-def append_new(rows: DataFrame, target: Target, *, places: Column) -> bool:
-    """Append, once each, rows whose keys are not in ``places``; returns as ``commit`` does."""
-    there = rows.sparkSession.table(target.log.name)
-    once = one_of_each(rows, target.table.key)
-    return commit(without_known(once, target, there=there, places=places), target)
 
 
 def one_of_each(rows: DataFrame, key: Sequence[str]) -> DataFrame:

@@ -34,7 +34,7 @@ _CANONICAL: Final = (
 
 def event_rows(records: DataFrame) -> DataFrame:
     """Canonical events; ``data`` as JSON text."""
-    event = fields_of(records, F.from_json(_value(), _CANONICAL))
+    event = fields_of(records, F.from_json(F.col("value").cast("string"), _CANONICAL))
     arrival_ms = _with_a_day(F.expr("try_cast(arrivalmillis as bigint)"))
     event_ms = F.expr("unix_millis(try_cast(time as timestamp))")
     is_timed = (F.col("timequality") == TimeQuality.OK) & _with_a_day(event_ms).isNotNull()
@@ -147,16 +147,12 @@ def raw_rows(records: DataFrame) -> DataFrame:
 
 def _metadata(records: DataFrame, table: LakeTable) -> DataFrame:
     fields = [f"{one.name} {one.type}" for one in table.columns if one.name != "day"]
-    return fields_of(records, F.from_json(_value(), ", ".join(fields)))
+    return fields_of(records, F.from_json(F.col("value").cast("string"), ", ".join(fields)))
 
 
 def _whole(rows: DataFrame, table: LakeTable) -> DataFrame:
     required = [column.name for column in table.columns if column.is_required]
     return rows.select(*table.column_names, DAY_CLOCK).dropna(subset=required)
-
-
-def _value() -> Column:
-    return F.col("value").cast("string")
 
 
 def _day(millis: Column) -> Column:

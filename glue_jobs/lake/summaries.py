@@ -18,8 +18,6 @@ LAG_MS_MAX: Final = 400 * DAY_MS
 """A longer lag counts as this. The lags of a device whose clock is in year 1 would have no
 room in 64 bits within a day."""
 
-_OUTCOMES: Final = (Outcome.PARSED, Outcome.EMPTY, Outcome.PARKED)
-
 
 def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:
     """Count messages by device, stream and day, with what became of them.
@@ -90,13 +88,13 @@ def hourly_rows(received: DataFrame, parsed: DataFrame, *, closed_ms: int) -> Da
         .agg(
             F.bool_or(F.col("via").isNull()).alias("itself"),
             F.count(F.lit(1)).alias("messages"),
-            *(F.count_if(F.col("outcome") == one).alias(one) for one in _OUTCOMES),
+            *(F.count_if(F.col("outcome") == one).alias(one) for one in OUTCOMES_BY_RANK[1:]),
         )
     )
     rows = by_device.groupBy("day", "hour_ms", "stream").agg(
         F.count_if("itself").alias("devices"),
         F.count_if(~F.col("itself")).alias("through_gateway"),
-        *(F.sum(name).alias(name) for name in ("messages", *_OUTCOMES)),
+        *(F.sum(name).alias(name) for name in ("messages", *OUTCOMES_BY_RANK[1:])),
     )
     return rows.select(*HOURLY.column_names)
 

@@ -8,7 +8,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -89,7 +88,9 @@ class UpkeepSchedule:
         """
         request = self.requests.waiting()
         if request is not None:
-            self.requests.answer(self._answered(request))
+            with self.guard.turn():
+                if request == self.requests.waiting():  # the turn may have come days later
+                    self.requests.answer(self._answered(request))
         last_ms = self.requests.last_scheduled_ms()
         now_ms = self.now_ms()
         if last_ms is None or now_ms - last_ms >= UPKEEP_INTERVAL_MS:
@@ -109,12 +110,9 @@ class UpkeepSchedule:
                 _log.exception("%s failed; it is due again in a day", upkeep)
 
     def _answered(self, request: UpkeepRequest) -> UpkeepAnswer:
-        device_id = request.device_id
+        device = request.device_id
         try:
-            if device_id is None:
-                done = self._done(self.works[request.upkeep])
-            else:
-                done = self._done(partial(self.erase, device_id))
+            done = dict(self.works[request.upkeep]() if device is None else self.erase(device))
         except LeaseLostError:
             raise
         except Exception as problem:  # noqa: BLE001 - the edge of an operator's request

@@ -105,8 +105,9 @@ class FlowBudgets:
             return self._is_over_bulk and self.time.left_us(assignment) < 0
         if not self.admitted(assignment, 1):
             return True
-        is_fetched = message.reference is not None
         stream, body_bytes = assignment.flow.stream, message.body_bytes
+        is_small = body_bytes <= assignment.growth.inflated_bytes_max  # a larger one is parked
+        is_fetched = message.reference is not None and is_small
         return is_fetched and not self._shares.admits_body(stream, body_bytes)
 
     def charge_output(self, assignment: Assignment, records: CanonicalRecords) -> None:

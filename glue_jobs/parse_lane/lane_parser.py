@@ -1,7 +1,9 @@
 """What becomes of raw records: canonical events, another attempt elsewhere, or parked."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -32,6 +34,8 @@ from glue_jobs.parse_lane.reading.slow_path import Failed, SlowPath
 from glue_jobs.parse_lane.results import rerouted
 from glue_jobs.parse_lane.results.output_batches import OutputRecord, canonical_batch
 from glue_jobs.parse_lane.results.parsed_rows import ParsedBatch, good_and_others, parsed_rows
+
+_UNCHARGED_PARKING_S: Final = 0.001
 
 type Output = OutputRecord | pa.RecordBatch
 """Single records, or many as a batch of ``OUTPUT_SCHEMA``."""
@@ -153,13 +157,13 @@ class LaneParser:
         outcome = result.outcome(lane=self._lane, slow_tries=message.slow_tries)
         if self._halt is not None:
             outcome = self._halt.outcome(record, result, outcome)
-        parked = self._parked(record, result, message) if outcome is Outcome.PARKED else None
-        if outcome is Outcome.PARKED and parked is None:
-            deferral = Deferral.PAYLOAD_UNAVAILABLE
-            deferred = AttemptResult(choice=result.choice, deferral=deferral)
-            yield from self._rerouted(record, message, deferred)
-            return
-        if parked is not None:
+        if outcome is Outcome.PARKED:
+            parked = self._parked(record, result, message)
+            if parked is None:
+                deferral = Deferral.PAYLOAD_UNAVAILABLE
+                deferred = AttemptResult(choice=result.choice, deferral=deferral)
+                yield from self._rerouted(record, message, deferred)
+                return
             yield parked
         elif outcome is Outcome.DIVERTED:
             yield self._diverted(record, message, result)
@@ -193,6 +197,7 @@ class LaneParser:
             parser=result.parser,
             parked_millis=self._now_ms(),
         )
+        began_s = time.monotonic()
         try:
             return rerouted.parked_record(record, parking, message=message, payloads=self._payloads)
         except PayloadUnavailableError as problem:
@@ -200,6 +205,11 @@ class LaneParser:
             if self._lane in (Lane.BULK, Lane.SLOW) and not self._payloads.answers(problem.key):
                 raise
             return None
+        finally:  # where bytes go to S3 the others wait meanwhile, so their flow pays
+            if isinstance(result.choice, ChosenParser):
+                assignment, waited_s = result.choice.assignment, time.monotonic() - began_s
+                charged_s = min(waited_s - _UNCHARGED_PARKING_S, assignment.parse_s)
+                self._budgets.time.charge(assignment, max(0, int(charged_s * 1e6)))
 
     def _metadata(
         self, record: RawRecord, message: Message, result: AttemptResult, outcome: Outcome

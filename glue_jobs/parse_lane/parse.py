@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from clients.aws import AwsSettings, S3Client, s3_client
 from clients.flows.kept_flows import KeptFlows
 from clients.flows.parser_store import ParserStore
-from clients.flows.store import CachedFlows, FlowStore
+from clients.flows.store import CachedFlows, FlowStore, OwnerFlows
 from clients.s3.blocked_messages import BlockedMessages
 from clients.s3.payload_bucket import PayloadBucket, copying_client
 from fleetlane.events import headers as ce
@@ -100,6 +100,7 @@ def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
     checked(sandboxes.jail_problems(), arguments.sandbox)
     s3 = s3_client(AwsSettings())
     flows, limits = FlowStore(s3, arguments.flows_bucket), arguments.limits
+    owned = OwnerFlows(s3, arguments.flows_bucket)
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
     kept = KeptFlows(flows, parsers_folder())
     in_force = CachedFlows(kept, max_age_s=arguments.flows_max_age_s, kept=kept.last)
@@ -113,7 +114,7 @@ def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
         ),
         parsers=ChosenParsers(
             flows=in_force,
-            earlier=flows.published,
+            earlier=lambda owner, version: owned.of(owner).published(version),
             programs=Programs(
                 folders=ParserFolders(artifacts, parsers_folder()),
                 sandboxes=sandboxes,

@@ -181,9 +181,11 @@ def _short_of(accepted: Mapping[_Key, int], landed: Mapping[_Key, int]) -> dict[
     short = {}
     for key, count in sorted(accepted.items()):
         missing = max(0, count - landed.get(key, 0) - of_none[key])
-        covered = min(missing, spare[key[:2]])
-        spare[key[:2]] -= covered
-        short[key] = missing - covered
+        for place in (key[:2], (key[0], NO_FLOW_STREAM)):  # its flow may be withdrawn by now
+            covered = min(missing, spare[place])
+            spare[place] -= covered
+            missing -= covered
+        short[key] = missing
     return short
 
 

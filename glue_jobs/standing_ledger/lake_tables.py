@@ -19,6 +19,7 @@ from fleetlane.events.lake.tables import (
     PARSED,
     RAW,
     RECEIVED,
+    REPEATS,
     LakeTable,
 )
 from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN, day_of
@@ -26,7 +27,7 @@ from glue_jobs.engine.hours import hour_of, spans_of
 from glue_jobs.engine.session import iceberg_table, table_name
 from glue_jobs.standing_ledger.messages import LakeRows
 
-_READ: Final = (RECEIVED, PARSED, PARKED, EVENTS)
+_READ: Final = (RECEIVED, PARSED, PARKED, EVENTS, REPEATS)
 _MESSAGE: Final = ("id", "stream", "lane", "attempt", "arrival_ms")
 _ARROW: Final = {
     "bigint": pa.int64(),
@@ -74,7 +75,7 @@ class LedgerTables:
             received=self._arrived(RECEIVED, "received_ms", hours),
             parsed=self._arrived(PARSED, "received_ms", hours),
             parked=self._table(PARKED).where(F.col("day") >= day_of(min(hours))),
-            events=self._table(EVENTS).where(_is_within("arrival_ms", hours)),
+            events=self._events().where(_is_within("arrival_ms", hours)),
             counted_streams=counted_streams,
         )
 
@@ -100,7 +101,7 @@ class LedgerTables:
             received=of_these(lake.received),
             parsed=parsed,
             parked=self._table(PARKED).where(F.col("day") >= days[0]),
-            events=of_these(self._table(EVENTS).where(is_near), "raw_id"),
+            events=of_these(self._events().where(is_near), "raw_id"),
         )
 
     def write(self, records: Iterable[Mapping[str, Any]]) -> None:
@@ -113,6 +114,10 @@ class LedgerTables:
         rows = self._table(LEDGER).where(F.col("checked_ms") >= since_ms)
         [found] = rows.agg(F.sum("missing"), F.sum("not_landed")).collect()
         return found[0] or 0, found[1] or 0
+
+    def _events(self) -> DataFrame:
+        """With those that another message gave before: they are this one's, too."""
+        return self._table(EVENTS).unionByName(self._table(REPEATS))
 
     def _arrived(self, table: LakeTable, at: str, hours: Collection[int]) -> DataFrame:
         days = sorted(set(map(day_of, hours)))

@@ -16,7 +16,7 @@ from clients.aws import AwsSettings, aws_client, s3_client
 from clients.flows.store import CachedFlows, CurrentFlows, FlowStore
 from clients.s3.spool import Spool, SpoolUnavailableError
 from fleetlane.events.job_arguments import StandingLedgerArguments
-from fleetlane.events.metrics import STANDING_LEDGER, Dimension
+from fleetlane.events.metrics import NO_FLOW_STREAM, STANDING_LEDGER, Dimension
 from fleetlane.events.times import DAY_MS, now_ms
 from fleetlane.events.topics import canonical_topic
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
@@ -124,7 +124,8 @@ def landed_messages(
     noted: NotedPositions,
     counted_until_ms: int,
 ) -> Sequence[LandedHour]:
-    by_message = [flow.stream for flow in flows.current().flows if flow.identity.by == "message"]
+    by_stream = flows.current().by_stream
+    by_message = [one for one, flow in by_stream.items() if flow.identity.by == "message"]
     lake = tables.rows_of(hours, counted_streams=by_message)
     positions, asked_ms = positions_rows(session, noted), now_ms()
     with ExitStack() as kept:
@@ -138,6 +139,9 @@ def landed_messages(
         if not missing.isEmpty():
             again = judged(tables.rows_around(lake, missing, hours))
             messages = messages.join(missing, "id", "left_anti").unionByName(again)
+        # Devices name any streams: those without a flow count as one, as they do at ingest.
+        named = F.when(F.col("stream").isin([*by_stream]), F.col("stream"))
+        messages = messages.withColumn("stream", F.coalesce(named, F.lit(NO_FLOW_STREAM)))
         return landed_hours(messages, counted_until_ms=counted_until_ms)
 
 

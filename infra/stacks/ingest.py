@@ -157,15 +157,13 @@ class Ingest(PlatformStack):
         rights.grant_objects(respool.role, self._stores.spool, rights.EVERY, s3_keys.SPOOL)
         self._context.kafka.grant_write(respool.role, (RAW_TOPICS,))
         every_minute = Duration.minutes(1)
-        called = targets.LambdaFunction(
-            respool.function, retry_attempts=0, max_event_age=every_minute
-        )
+        respool.function.configure_async_invoke(retry_attempts=0, max_event_age=every_minute)
         events.Rule(
             self,
             "Respools",
             description="Records that were spooled while Kafka was unavailable are produced",
             schedule=events.Schedule.rate(every_minute),
-            targets=[called],
+            targets=[targets.LambdaFunction(respool.function, retry_attempts=0)],
         )
 
     def _canary(self, api_url: str) -> PlatformFunction:
@@ -189,11 +187,12 @@ class Ingest(PlatformStack):
         name = key.lstrip("/")
         key_arn = self.format_arn(service="ssm", resource="parameter", resource_name=name)
         rights.grant(canary.role, ["ssm:GetParameter"], [key_arn])
+        canary.function.configure_async_invoke(max_event_age=Duration.minutes(5))
         events.Rule(
             self,
             "Canaries",
             description="Sends known messages through the API in every lane",
             schedule=events.Schedule.cron(minute="*"),  # at second 0: the event's time names it
-            targets=[targets.LambdaFunction(canary.function, max_event_age=Duration.minutes(5))],
+            targets=[targets.LambdaFunction(canary.function)],
         )
         return canary

@@ -39,7 +39,7 @@ class Storage(PlatformStack):
             payloads=payloads,
             uploads=UploadQueue(self, "Uploads", bucket=payloads, key=self._key),
             parked=self._bucket("Parked", undo_days=UNDO_DAYS),
-            spool=self._bucket("Spool", undo_days=UNDO_DAYS),
+            spool=self._bucket("Spool"),
             artifacts=self._bucket("Artifacts", versioned=True),
             lake=self._bucket("Lake", undo_days=UNDO_DAYS, rules=[bodies]),
             checkpoints=self._bucket("Checkpoints", undo_days=UNDO_DAYS),

@@ -2,7 +2,7 @@
 
 from fleetlane.events.envelope import Message, Sent
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.lanes import Lane, LaneFacts, bulk_cause, lane_for
+from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, bulk_cause, lane_for
 
 
 class Arrived(Sent, frozen=True, kw_only=True):
@@ -20,7 +20,8 @@ def message_of(
     facts = LaneFacts(
         asked=arrived.asked,
         declared=Lane.STANDARD if flow is None else flow.lane,
-        body_bytes=body_bytes,
+        # What is elsewhere is fetched, and only the bulk and the slow lane wait for S3.
+        body_bytes=INLINE_BYTES_MAX + 1 if body is None else body_bytes,
         data_age_ms=None if end_millis is None else arrived.arrival_millis - end_millis,
         is_quarantined=arrived.is_quarantined,
     )

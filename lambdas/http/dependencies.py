@@ -106,4 +106,4 @@ def bound_devices(registry_table: str) -> CachedBoundDevices:
         config = hasty_config(seconds=_LOOK_UP_S)
         return DeviceRegistry(dynamodb_table(AwsSettings(), registry_table, config=config))
 
-    return CachedBoundDevices(lambda device_ids: registry().find_all(device_ids))
+    return CachedBoundDevices(lambda ids: registry().find_all(ids, within_s=_LOOK_UP_S))

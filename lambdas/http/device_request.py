@@ -13,6 +13,7 @@ from clients.devices.registry import DeviceStatus
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import DEVICE_ID, NAME, NAME_PATTERN
 from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
+from lambdas.http.rate_limiter import RevokedDeviceError
 
 BODY_ENCODINGS: Final = ("gzip", "deflate", "zstd")
 
@@ -85,12 +86,6 @@ class UnauthenticatedError(FleetlaneError):
     sentence = "the request has no device identity"
 
 
-class RevokedError(FleetlaneError):
-    """The device may not send any more."""
-
-    sentence = "the device is revoked"
-
-
 class NoRouteError(FleetlaneError):
     """There can be no such stream."""
 
@@ -113,7 +108,7 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
 
     Raises:
         UnauthenticatedError: The authorizer gave no identity.
-        RevokedError: It gave that of a revoked device.
+        RevokedDeviceError: It gave that of a revoked device.
     """
     identity: Mapping[str, str] = (event.get("requestContext") or {}).get("authorizer") or {}
     device_id, device_type = identity.get("device_id", ""), identity.get("device_type", "")
@@ -122,7 +117,7 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
     if not is_known or status not in _STATUSES:
         raise UnauthenticatedError
     if status == DeviceStatus.REVOKED:
-        raise RevokedError
+        raise RevokedDeviceError(device_id)
     return Sender(
         device_id=device_id,
         device_type=device_type,

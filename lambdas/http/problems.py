@@ -22,7 +22,6 @@ _RETRY_AFTER_S: Final = {ProblemTag.TRY_LATER: (5, 15), ProblemTag.SLOW_DOWN: (1
 OF_REQUESTS: Final[Mapping[type[Exception], ProblemTag]] = {
     device_request.BadRequestError: ProblemTag.BAD_REQUEST,
     device_request.UnauthenticatedError: ProblemTag.UNAUTHENTICATED,
-    device_request.RevokedError: ProblemTag.FORBIDDEN,
     device_request.NoRouteError: ProblemTag.NO_ROUTE,
     NotItsGatewayError: ProblemTag.FORBIDDEN,
     RevokedDeviceError: ProblemTag.FORBIDDEN,

@@ -144,7 +144,5 @@ def _text(members: _Members, name: str) -> str | None:
 def _read[T](raw: msgspec.Raw, kind: type[T], otherwise: str) -> T:
     try:
         return msgspec.json.decode(raw, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
         raise BadRequestError(f"{otherwise}: {problem}") from None
-    except RecursionError:
-        raise BadRequestError(f"{otherwise}: it is nested too deep") from None

@@ -46,7 +46,7 @@ class Limits:
 
     seconds: float = 40.0
     objects: int = 100_000
-    objects_at_a_time: int = 250
+    objects_at_a_time: int = 1_000
     bytes_at_a_time: int = 16 << 20
 
 

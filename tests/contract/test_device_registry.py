@@ -96,6 +96,11 @@ def test_among_many_an_item_that_is_no_device_is_left_out(
     assert list(registry.find_all(["d-1", "d-2"])) == ["d-2"]
 
 
+def test_once_its_time_is_over_no_further_call_is_made(registry: DeviceRegistry) -> None:
+    with pytest.raises(RegistryUnavailableError, match="s are over"):
+        registry.find_all(["d-1"], within_s=-1)
+
+
 def defer_one_of_each(table: "Table", *, answers: int) -> None:
     """Have the first answers about many devices leave one of them for the next."""
     left = iter(range(answers))

@@ -21,6 +21,7 @@ ON_LOCALSTACK = {
     "AWS::Events::Rule",
     "AWS::IAM::Policy",
     "AWS::IAM::Role",
+    "AWS::Lambda::EventInvokeConfig",
     "AWS::Lambda::EventSourceMapping",
     "AWS::Lambda::Function",
     "AWS::Lambda::Permission",

@@ -107,7 +107,7 @@ def test_an_hour_that_is_over_counts_its_devices_and_what_became_of_them(lake: L
     query.write(2, [replace(later, number=333, arrival_ms=later.arrival_ms + HOUR_MS).received()])
 
     assert hours.latest_ms() == at_ms + HOUR_MS
-    assert [hour for hour in hours.since(at_ms) if hour.hour_ms == at_ms] == [
+    assert [hour for hour in hours.since(at_ms, ["hours"]) if hour.hour_ms == at_ms] == [
         FlowHour(stream="hours", hour_ms=at_ms, devices=1, concluded=1, parked=1)
     ]
 
@@ -122,7 +122,7 @@ def test_an_outcome_of_an_earlier_day_is_in_its_hour_once_another_hour_is_over(l
     query.write(1, [earlier.parsed(Outcome.PARKED, reason="malformed")])
     query.write(2, [replace(now, number=352, arrival_ms=at_ms + HOUR_MS).received()])
 
-    found = [hour for hour in hours.since(earlier.arrival_ms) if hour.stream == "outcomes"]
+    found = hours.since(earlier.arrival_ms, ["outcomes"])
     assert [hour for hour in found if hour.hour_ms == earlier.arrival_ms] == [
         FlowHour(stream="outcomes", hour_ms=earlier.arrival_ms, devices=1, concluded=1, parked=1)
     ]
@@ -138,8 +138,7 @@ def test_the_last_hours_of_a_day_are_over_on_the_next_however_late_that_begins(
     query, hours = lake.query(stream, LakeTables.FLEET), LakeHours(lake.session)
 
     def counted() -> list[int]:
-        since = hours.since(last_hour_ms - HOUR_MS)
-        return sorted(hour.hour_ms for hour in since if hour.stream == stream)
+        return sorted(hour.hour_ms for hour in hours.since(last_hour_ms - HOUR_MS, [stream]))
 
     before_ms = last_hour_ms - HOUR_MS
     query.write(0, [replace(last, number=last.number + 1, arrival_ms=before_ms).received()])
@@ -165,8 +164,8 @@ def test_a_days_last_hour_is_counted_where_the_query_starts_again_behind_midnigh
     ended.write(1, [midnight.received()])
     lake.query("restarted", LakeTables.FLEET).write(2, [behind.received()])
 
-    hours = LakeHours(lake.session).since(last_hour_ms)
-    assert [hour.hour_ms for hour in hours if hour.stream == "restarted"] == [last_hour_ms]
+    hours = LakeHours(lake.session).since(last_hour_ms, ["restarted"])
+    assert [hour.hour_ms for hour in hours] == [last_hour_ms]
 
 
 def test_many_days_are_counted_in_turns_newest_first(lake: Lake) -> None:
@@ -199,6 +198,6 @@ def test_what_was_made_up_counts_by_day_and_in_no_hour(lake: Lake) -> None:
     query.write(1, [made_up.parsed(Outcome.PARKED, source_topic=MADE_UP), later.received()])
 
     assert lake.table(DAILY).where("stream = 'past'").count() == 3
-    assert [hour for hour in hours.since(at_ms) if hour.hour_ms == at_ms] == [
+    assert [hour for hour in hours.since(at_ms, ["past"]) if hour.hour_ms == at_ms] == [
         FlowHour(stream="past", hour_ms=at_ms, devices=1, concluded=1, parked=0)
     ]

@@ -18,9 +18,11 @@ from fleetlane.events.lake.tables import (
     PARSED,
     RAW,
     RECEIVED,
+    REPEATS,
     LakeTable,
 )
 from fleetlane.events.lanes import Lane
+from fleetlane.events.metrics import NO_FLOW_STREAM
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from glue_jobs.engine.session import table_name, use_catalog
 from glue_jobs.lake.main import ensure_table
@@ -307,7 +309,7 @@ def tables_in(folder: Path, session: SparkSession) -> LedgerTables:
     use_catalog(session, warehouse=folder.as_uri(), uri=f"jdbc:sqlite:{folder}/catalog.db")
     tables = LedgerTables(session, has_archive=True)
     assert tables.snapshots() is None
-    for table in (RECEIVED, PARSED, PARKED, EVENTS, RAW, LEDGER):
+    for table in (RECEIVED, PARSED, PARKED, EVENTS, REPEATS, RAW, LEDGER):
         ensure_table(session, table)
     return tables
 
@@ -407,3 +409,36 @@ def test_a_message_that_lands_again_hours_after_its_hour_was_checked_is_not_miss
     [hour] = landed_messages(session, tables, Flows(), [later_ms], noted(), later_ms + HOUR_MS)
 
     assert (hour.hour_ms, hour.landed, hour.parsed, hour.missing) == (later_ms, 1, 1, 0)
+
+
+def test_an_event_that_another_message_gave_before_is_there_whatever_its_flow_says_by_now(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    session = spark.newSession()
+    tables = tables_in(tmp_path, session)
+    message = {"id": "'1alike'", "stream": "'gps'", "lane": "'standard'", "revision": 0}
+    attempt = {"source_topic": f"'{STANDARD}'", "source_partition": 0, "source_offset": 60}
+    attempt |= {"received_ms": NOON_MS, "parsed_ms": NOON_MS, "outcome": "'parsed'", "events": 1}
+    place = {"topic": f"'{STANDARD}'", "partition": 0, "offset": 60, "sha256": f"'{A}'"}
+    insert(session, RAW, message | place | {"arrival_ms": NOON_MS, "kafka_ms": NOON_MS})
+    insert(session, PARSED, message | attempt)
+    insert(session, REPEATS, message | {"raw_id": "'1alike'", "arrival_ms": NOON_MS})
+
+    [hour] = landed_messages(session, tables, Flows(), [NOON_MS], noted(), NOON_MS + HOUR_MS)
+
+    assert (hour.parsed, hour.missing) == (1, 0)
+
+
+def test_streams_that_have_no_flow_are_one_row_whatever_devices_call_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    session = spark.newSession()
+    tables = tables_in(tmp_path, session)
+    for offset in range(60, 63):
+        place = {"topic": f"'{STANDARD}'", "partition": 0, "offset": offset, "sha256": f"'{A}'"}
+        message = {"id": f"'1-{offset}'", "stream": f"'x-{offset}'", "lane": "'standard'"}
+        insert(session, RAW, message | place | {"arrival_ms": NOON_MS, "kafka_ms": NOON_MS})
+
+    [hour] = landed_messages(session, tables, Flows(), [NOON_MS], noted(), NOON_MS + HOUR_MS)
+
+    assert (hour.stream, hour.landed) == (NO_FLOW_STREAM, 3)

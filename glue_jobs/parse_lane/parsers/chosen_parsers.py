@@ -64,13 +64,13 @@ class ChosenParsers:
         self,
         *,
         flows: Flows,
-        earlier: Callable[[str], PublishedFlows],
+        earlier: Callable[[str, str], PublishedFlows],
         programs: Programs,
         limits: LaneLimits,
         of_blocking_flow: bool = False,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``earlier`` reads a version that was current before, by its name."""
+        """``earlier`` reads a version of an owner's, by their names."""
         self._flows, self._earlier, self._programs = flows, earlier, programs
         self._of_blocking_flow = of_blocking_flow
         self._limits, self._monotonic = limits, monotonic
@@ -152,7 +152,8 @@ class ChosenParsers:
         if _is_usable(found):
             return self._with(found, flow)
         self._back_off(began_s)
-        older = self._older(published.before, flow, rule, kind)
+        before = published.owners.get(flow.owner, ())[1:]
+        older = self._older(before, flow, rule, kind)
         self._log_unusable(flow, rule, found.problem, older)
         if older is not None:
             return older
@@ -169,16 +170,19 @@ class ChosenParsers:
     def _older(
         self, before: Sequence[str], current: Flow, broken: ParserRule, kind: _Kind
     ) -> Choice | None:
-        """What a message would have been parsed with before, by the whole flow of that version."""
+        """What a message would have been parsed with before, by the whole flow of that version.
+
+        A flow that blocks is left to no version in which it did not: that would skip messages.
+        """
         unavailable = None
         for version in before[:EARLIER_VERSIONS_MAX]:
             try:
-                earlier = self._version(version)
+                earlier = self._version(current.owner, version)
             except FlowsUnavailableError as problem:  # nor would S3 give those before it
                 return NoParser(problem=str(problem), flow=current)
             flow = None if earlier is None else earlier.by_stream.get(kind.stream)
             rule = None if flow is None else kind.rule_of(flow)
-            if earlier is None or flow is None or rule is None:
+            if earlier is None or flow is None or rule is None or flow.blocks < current.blocks:
                 continue
             found = self._programs.of_rule(earlier, flow, rule)
             if _is_usable(found):
@@ -198,10 +202,10 @@ class ChosenParsers:
         message = "parser %s of stream %s cannot be used (%r); used instead: %s"
         _log.error(message, rule.use, flow.stream, problem, instead)
 
-    def _version(self, version: str) -> PublishedFlows | None:
+    def _version(self, owner: str, version: str) -> PublishedFlows | None:
         if version not in self._earlier_known:
             try:
-                self._earlier_known[version] = self._earlier(version)
+                self._earlier_known[version] = self._earlier(owner, version)
             except (FlowsNotPublishedError, FlowsUnreadableError):
                 self._earlier_known[version] = None
         return self._earlier_known[version]

@@ -82,7 +82,8 @@ class Programs:
             folder = None if artifact is None else self._folder_of(artifact)
             if isinstance(folder, MissingProgram):
                 return folder
-            parser = find_parser(use, folder)
+            # What a package says of itself its own child reads, within limits.
+            parser = use.replace("==", "@") if folder else find_parser(use).identifier
         except Exception as problem:  # noqa: BLE001 - an artifact may be broken in any way
             return MissingProgram(problem=f"{type(problem).__name__}: {problem}")
         program = Program(
@@ -97,7 +98,7 @@ class Programs:
             return MissingProgram(problem=str(loaded.problem), is_outage=True)
         return FoundProgram(
             program=program,
-            parser=parser.identifier,
+            parser=parser,
             problem=loaded.problem,
             accepts_buffer=loaded.accepts_buffer,
         )

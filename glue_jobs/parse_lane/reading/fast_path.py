@@ -42,15 +42,8 @@ _REPEATING: Final = frozenset(
 )
 _NEVER_READ: Final = ce.TIME
 _REQUIRED: Final = (
-    ce.SPECVERSION,
-    ce.ID,
-    ce.SOURCE,
-    ce.TYPE,
-    ce.ARRIVAL_MILLIS,
-    ce.LANE,
-    ce.ATTEMPT,
-    ce.BODY_BYTES,
-)
+    ce.SPECVERSION, ce.ID, ce.SOURCE, ce.TYPE, ce.ARRIVAL_MILLIS, ce.LANE, ce.ATTEMPT, ce.BODY_BYTES
+)  # fmt: skip
 BY_COLUMN_MIN: Final = 24
 """Of so many records on it is the quicker way: what is done to a column costs the same for one."""
 

@@ -116,8 +116,8 @@ class RealTimeLane:
         return Mode.CATCHING_UP if must_wait or self._has_backlog() else Mode.REAL_TIME
 
     def _task_slots(self) -> TaskSlots:
-        """Each other query of this application keeps one."""
-        names = {query.name for query in active_queries(self._session)}
+        """Each other query of this application that ever had a batch keeps one."""
+        names = {one.name for one in active_queries(self._session) if one.lastProgress is not None}
         return task_slots(self._session, others=len(names - {self._name, PROBE}))
 
     def _has_backlog(self) -> bool:

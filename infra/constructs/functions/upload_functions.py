@@ -70,6 +70,7 @@ class UploadFunctions(Construct):
         size = FunctionSize(timeout_s=300, concurrency=self._context.reserved(1))
         sweep = self._lander("upload_sweep", size)
         grant_objects(sweep.role, self._stores.payloads, READ_WRITE, s3_keys.UPLOAD_SWEEP)
+        sweep.function.configure_async_invoke(retry_attempts=0)
         events.Rule(
             self,
             "Sweeps",

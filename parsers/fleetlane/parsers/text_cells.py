@@ -12,7 +12,7 @@ CellType = Literal["int", "float", "str", "bool"]
 
 _BYTE_ORDER_MARK = "\ufeff"  # spreadsheets write it
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
-_FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_FLOAT = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 

@@ -110,7 +110,7 @@ def test_a_device_is_shown_for_people_too(device: Device, key_file: Path) -> Non
 
     lines = device("show", "d-1").stdout.splitlines()
 
-    assert "status         active" in lines
+    assert "status          active" in lines
     assert "override       -" in lines
 
 
@@ -123,7 +123,7 @@ def test_where_s3_gives_no_overrides_all_else_of_a_device_is_shown(
     result = device("show", "d-1")
 
     lines = result.stdout.splitlines()
-    assert ("status         active" in lines, "override" in result.stdout) == (True, False)
+    assert ("status          active" in lines, "override" in result.stdout) == (True, False)
     assert result.exit_code == 1
     assert result.stderr.startswith("error: overrides/current.json cannot be reached: ")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -148,6 +149,23 @@ def test_whom_to_erase_is_reported_to_the_job(requests: dict[LakeTables, UpkeepR
     schedule(one, Works()).do_due()
 
     assert one.answer_to("r-1") == UpkeepAnswer(request_id="r-1", done={"events": "d-17 erased"})
+
+
+def test_a_request_that_another_answered_while_this_one_waited_for_its_turn_is_not_done_again(
+    requests: dict[LakeTables, UpkeepRequests],
+) -> None:
+    one, works = requests[LakeTables.EVENTS], Works()
+    one.ask(UpkeepRequest(request_id="r-1", upkeep=Upkeep.COMPACT))
+    lease = Lease(LeaseInMemory(), holder="b", lease_s=60)
+    other = schedule(one, works)
+
+    late = replace(
+        schedule(one, works),
+        guard=LeaseGuard(lease, prepare=other.do_due, keep=lambda _: lambda: True),
+    )
+    late.do_due()
+
+    assert works.done == [Upkeep.COMPACT]
 
 
 def test_a_request_that_waits_is_never_replaced(requests: dict[LakeTables, UpkeepRequests]) -> None:

@@ -118,7 +118,7 @@ class FixedFlows:
     def fresh(self, *, max_age_s: float) -> PublishedFlows:
         return self._youngest
 
-    def published(self, version: str) -> PublishedFlows:
+    def published(self, owner: str, version: str) -> PublishedFlows:
         raise FlowsNotPublishedError(version)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from clients.flows.parser_store import ArtifactUnavailableError, ParserStore
-from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
+from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError, OwnerFlows
 from fleetlane.events.canonical import canonical_event_from
 from fleetlane.events.flows.artifacts import FlowArtifact, team_rules
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
@@ -45,8 +45,11 @@ class Worker:
     ``is_history_away`` stops the reading of earlier flows.
     """
 
-    def __init__(self, store: FlowStore, parsers: ParserStore, folder: Path) -> None:
-        self.flows, self.parsers, self.folder = store, parsers, folder
+    def __init__(
+        self, store: FlowStore, owned: OwnerFlows, parsers: ParserStore, folder: Path
+    ) -> None:
+        self.flows, self.owned, self.parsers, self.folder = store, owned, parsers, folder
+        self.versions: dict[str, tuple[str, ...]] = {}
         self.is_down = self.is_history_away = False
         self.not_given = set[str]()
         self.asked = list[str]()
@@ -59,10 +62,10 @@ class Worker:
             raise ArtifactUnavailableError(artifact.key, "connection refused")
         self.parsers.fetch(artifact, path)
 
-    def published(self, version: str) -> PublishedFlows:
+    def published(self, owner: str, version: str) -> PublishedFlows:
         if self.is_history_away:
             raise FlowsUnavailableError(version, "connection refused")
-        return self.flows.published(version)
+        return self.owned.of(owner).published(version)
 
     def answers(self, artifact: FlowArtifact) -> bool:
         return not self.is_down and self.parsers.answers(artifact)
@@ -81,7 +84,14 @@ class Worker:
     def publish_files(self, *tomls: str) -> None:
         flows = [flow_from_toml(toml, file="test.toml") for toml in tomls]
         found = [self.parsers.offering(owner, use) for owner, use in team_rules(flows)]
-        self.flows.make_current(self.flows.publish(flows, filter(None, found)))
+        published = PublishedFlows.of(flows, filter(None, found))
+        for owner in {flow.owner for flow in flows}:
+            part = published.of_owner(owner)
+            version = self.owned.of(owner).publish(part.flows, part.artifacts)
+            others = [one for one in self.versions.get(owner, ()) if one != version]
+            self.versions[owner] = (version, *others)
+        version = self.flows.publish(published.flows, published.artifacts)
+        self.flows.make_current(version, owners=self.versions)
 
     def lane(self, sandboxes: ParsesRuns, lane: Lane = Lane.STANDARD) -> LaneParser:
         limits, payloads = LANE_LIMITS[lane], MemoryBucket()
@@ -105,7 +115,9 @@ class Worker:
 def team_worker(folder: Path) -> Iterator[Worker]:
     """A worker on a bucket of its own, which keeps what it fetches in ``folder``."""
     with buckets("flows") as s3:
-        worker = Worker(FlowStore(s3, "flows"), ParserStore(s3, "flows"), folder)
+        worker = Worker(
+            FlowStore(s3, "flows"), OwnerFlows(s3, "flows"), ParserStore(s3, "flows"), folder
+        )
         yield worker
         for cache in worker.caches:
             cache.release_all()

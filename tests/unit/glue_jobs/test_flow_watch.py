@@ -1,6 +1,6 @@
 """Flows with too few devices, or too much parked: who is notified, and when nobody is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from fleetlane.events.flows.files import PublishedFlows
@@ -50,8 +50,9 @@ class Watch:
     def latest_ms(self) -> int | None:
         return max((hour.hour_ms for hour in self.hours), default=None)
 
-    def since(self, since_ms: int) -> Sequence[FlowHour]:
-        return [hour for hour in self.hours if hour.hour_ms >= since_ms]
+    def since(self, since_ms: int, streams: Collection[str]) -> Sequence[FlowHour]:
+        hours = [hour for hour in self.hours if hour.stream in streams]
+        return [hour for hour in hours if hour.hour_ms >= since_ms]
 
 
 def kinds(hours: Iterable[FlowHour], *, at_ms: int = NOW_MS) -> list[AlertKind]:

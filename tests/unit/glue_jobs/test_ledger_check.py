@@ -122,6 +122,14 @@ def test_what_came_before_its_stream_had_a_flow_is_none_that_did_not_land() -> N
     assert [(row.accepted, row.not_landed, row.under_way) for row in rows] == [(3, 0, 0), (2, 0, 0)]
 
 
+def test_what_landed_and_has_no_flow_any_more_is_none_that_did_not_land() -> None:
+    landed = replace(LANDED, stream=NO_FLOW_STREAM, landed=3, landed_before=3)
+
+    rows = balanced([landed], Counted(by_minute=counted(4), until_ms=HALF_PAST), hours={HOUR})
+
+    assert [(row.key[1], row.not_landed) for row in rows] == [(NO_FLOW_STREAM, 0), ("gps", 1)]
+
+
 def test_an_hour_whose_counts_are_gone_has_none_rather_than_zero() -> None:
     [row] = balanced([LANDED], Counted(by_minute={}, until_ms=HALF_PAST), hours={HOUR})
 

@@ -82,7 +82,7 @@ def test_options_that_no_parser_can_be_given_leave_a_rule_without_a_program(tmp_
     assert "options of json" in found.problem
 
 
-def test_an_artifact_with_broken_metadata_leaves_a_rule_without_a_program(tmp_path: Path) -> None:
+def test_what_a_package_says_of_itself_is_left_to_its_own_child(tmp_path: Path) -> None:
     metadata = tmp_path / "tank-1.0.dist-info"
     metadata.mkdir()
     (metadata / "entry_points.txt").write_text("[fleetlane.parsers]\ntank = tank:Parser\n")
@@ -90,8 +90,8 @@ def test_an_artifact_with_broken_metadata_leaves_a_rule_without_a_program(tmp_pa
 
     found = _found(tmp_path, ParserRule(use="tank==1.0"))
 
-    assert isinstance(found, MissingProgram)
-    assert not found.is_outage
+    assert isinstance(found, FoundProgram)
+    assert found.parser == "tank@1.0"
 
 
 def test_a_machine_without_room_counts_against_no_message_however_long() -> None:

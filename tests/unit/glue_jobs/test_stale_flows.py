@@ -43,7 +43,7 @@ class Published:
             raise FlowsUnavailableError("flows/current.json", "connection refused")
         return self.flows
 
-    def published(self, version: str) -> PublishedFlows:
+    def published(self, owner: str, version: str) -> PublishedFlows:
         return self.current()
 
 

@@ -8,13 +8,30 @@ from typing import Final
 import pytest
 
 from clients.flows.parser_store import ArtifactUnavailableError
+from clients.flows.store import CachedFlows
 from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
-from glue_jobs.parse_lane.parsers.chosen_parsers import BACK_OFF_S
-from tests.unit.glue_jobs.team_worker import Worker, batch, team_worker
+from glue_jobs.parse_lane.parsers.choices import ChosenParser
+from glue_jobs.parse_lane.parsers.chosen_parsers import (
+    BACK_OFF_S,
+    EARLIER_VERSIONS_MAX,
+    ChosenParsers,
+)
+from glue_jobs.parse_lane.parsers.programs import Programs
+from tests.unit.glue_jobs.conftest import message_of
+from tests.unit.glue_jobs.team_worker import FLOW, Worker, batch, team_worker
 
 HANGS_UP: Final = "import os\nos._exit(3)\n"
 NO_PARSER: Final = "class Parser: ...\n"
+OTHERS: Final = """
+stream = "others"
+owner = "others"
+[upload]
+smear_s = {smear_s}
+[[parsers]]
+use = "json"
+"""
 
 
 @pytest.fixture
@@ -93,6 +110,49 @@ def test_the_last_of_several_versions_that_works_is_used(
     versions, _ = batch(worker.lane(sandboxes), "tank")
 
     assert versions == ["1.0"]
+
+
+def test_what_other_owners_publish_leaves_the_one_before_in_use(
+    worker: Worker, sandboxes: ParsesRuns
+) -> None:
+    worker.deploy("tank==1.0")
+    worker.publish(tank="tank==1.0")
+    worker.deploy("tank==1.1", "1 / 0")
+    own = FLOW.format(stream="tank", use="tank==1.1")
+    for smear_s in range(2 * EARLIER_VERSIONS_MAX):
+        worker.publish_files(own, OTHERS.format(smear_s=smear_s))
+
+    versions, _ = batch(worker.lane(sandboxes), "tank")
+
+    assert versions == ["1.0"]
+
+
+@pytest.mark.parametrize("blocked_before", [True, False])
+def test_a_flow_that_blocks_is_left_to_no_version_in_which_it_did_not(
+    worker: Worker, sandboxes: ParsesRuns, *, blocked_before: bool
+) -> None:
+    flow, blocks = (
+        FLOW.format(stream="tank", use="tank==1.{}"),
+        'topic = "stream"\non_failure = "block"\n',
+    )
+    worker.deploy("tank==1.0")
+    worker.publish_files((blocks if blocked_before else "") + flow.format(0))
+    worker.deploy("tank==1.1", "1 / 0")
+    worker.publish_files(blocks + flow.format(1))
+    limits = LANE_LIMITS[Lane.STANDARD]
+    parsers = ChosenParsers(
+        flows=CachedFlows(worker.flows, max_age_s=0),
+        earlier=worker.published,
+        programs=Programs(folders=worker.cache(), sandboxes=sandboxes, limits=limits),
+        limits=limits,
+        of_blocking_flow=True,
+    )
+
+    choice = parsers.chosen(message_of(b"x", stream="tank"))
+
+    assert isinstance(choice, ChosenParser)
+    assert choice.assignment.flow.blocks
+    assert choice.instead_of == ("tank==1.1" if blocked_before else None)
 
 
 def test_without_an_older_one_its_messages_go_the_way_of_a_failure(

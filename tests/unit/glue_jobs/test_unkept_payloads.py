@@ -1,19 +1,34 @@
 """A message that cannot be parked, because S3 does not keep its bytes, waits and fails no batch."""
 
+import time
 from collections import Counter
 
 import pytest
 
 from clients.s3.payload_bucket import PayloadUnavailableError
-from fleetlane.events.envelope import Header
+from fleetlane.events.envelope import Header, PayloadReference
 from fleetlane.events.envelope_reading import message_from
-from fleetlane.events.lanes import Lane
+from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Deferral, Outcome, parsed_from
-from fleetlane.events.topics import REROUTED_BYTES_MAX
+from fleetlane.events.topics import PARKED_INLINE_BYTES_MAX, REROUTED_BYTES_MAX
+from fleetlane.parsers.sandbox.platforms import ParsesRuns
+from glue_jobs.parse_lane.budgets import FlowBudgets
+from glue_jobs.parse_lane.lane_parser import LaneParser
+from glue_jobs.parse_lane.parsers.choices import ChosenParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
-from tests.unit.glue_jobs.conftest import MemoryBucket, message_of, raw_batch, record_of, rows_of
+from tests.unit.glue_jobs.conftest import (
+    FLOW,
+    NOW_MS,
+    FixedFlows,
+    MemoryBucket,
+    chosen_parsers,
+    message_of,
+    raw_batch,
+    record_of,
+    rows_of,
+)
 from tests.unit.glue_jobs.test_lane_parser import Lanes, record_by_reference
 
 MALFORMED = b"{nope"
@@ -81,6 +96,38 @@ def test_where_no_bucket_answers_the_slow_lane_s_batch_fails(
 
     with pytest.raises(PayloadUnavailableError):
         rows_of(lane_parser(Lane.SLOW).outputs_of(raw_batch([record])))
+
+
+class SlowBucket(MemoryBucket):
+    """Takes a hundredth of a second, or more, to keep anything."""
+
+    def put(self, key: str, body: bytes, sha256_hex: str) -> PayloadReference:
+        time.sleep(0.01)
+        return super().put(key, body, sha256_hex)
+
+
+def test_a_flow_pays_for_the_time_that_others_wait_while_its_messages_are_parked(
+    sandboxes: ParsesRuns,
+) -> None:
+    limits, bucket = LANE_LIMITS[Lane.STANDARD], SlowBucket()
+    budgets = FlowBudgets(Lane.STANDARD, limits, monotonic=lambda: 0.0)
+    parsers = chosen_parsers(FixedFlows(FLOW), sandboxes, limits)
+    lane = LaneParser(
+        budgets=budgets,
+        parsers=parsers,
+        payloads=Payloads(landed=bucket, parked=bucket, parked_bucket="parked"),
+        sandboxes=sandboxes,
+        now_ms=lambda: NOW_MS,
+    )
+    large = message_of(b"{nope" + b" " * PARKED_INLINE_BYTES_MAX)
+    choice = parsers.chosen(large)
+    assert isinstance(choice, ChosenParser)
+    before_us = budgets.time.left_us(choice.assignment)
+
+    rows_of(lane.outputs_of(raw_batch([record_of(large)] * 4)))
+
+    assert len(bucket.objects) == 1
+    assert before_us - budgets.time.left_us(choice.assignment) >= 4 * 9_000
 
 
 def test_a_record_that_is_no_message_waits_in_the_slow_lane_as_it_came(lane_parser: Lanes) -> None:

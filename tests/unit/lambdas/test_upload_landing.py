@@ -100,7 +100,7 @@ def test_an_upload_lands_as_it_was_issued_by_reference() -> None:
 @pytest.mark.parametrize(
     ("issued", "declared", "lane"),
     [
-        (replace(ISSUED, body_bytes=1000), "", Lane.STANDARD),
+        (replace(ISSUED, body_bytes=1000), "", Lane.BULK),
         (replace(ISSUED, body_bytes=1000), 'lane = "slow"', Lane.SLOW),
         (replace(ISSUED, body_bytes=1000, is_quarantined=True), "", Lane.BULK),
         (replace(ISSUED, body_bytes=1000, end_millis=STORED_MS - LATE_AFTER_MS - 1), "", Lane.BULK),

@@ -98,6 +98,7 @@ def test_cells_become_what_their_column_is(kind: str, cell: bytes, value: object
         ("float", "Infinity", "'Infinity' is not a number"),
         ("float", "1e999", "1e999 is beyond the range of a float"),
         ("float", "1 2", "'1 2' is not a number"),
+        ("float", "1" * 100_000 + "x", "is not a number"),
         ("bool", "yes", "'yes' is none of: true, 1, false, 0"),
     ],
 )
