@@ -80,8 +80,8 @@ class Canary:
         )
         with ThreadPoolExecutor(len(messages)) as pool:
             found = list(pool.map(lambda one: self._problem_of(one, token), messages))
-        tried = zip(messages, found, strict=True)
-        problems = {one: problem for one, problem in tried if problem is not None}
+        pairs = zip(messages, found, strict=True)
+        problems = {one: problem for one, problem in pairs if problem is not None}
         return SlotSent(
             accepted=[one for one in messages if one not in problems], problems=problems
         )

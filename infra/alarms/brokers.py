@@ -31,13 +31,8 @@ def broker_alarms(cluster_name: str, stage: Stage) -> Iterator[AlarmRule]:
             ("has-many-partitions", _metric("PartitionCount", by), partitions_max, 3),
         ]
         for kind, metric, threshold, periods in conditions:
-            yield AlarmRule(
-                kind=f"broker-{{broker}}-{kind}",
-                of=of,
-                metric=metric,
-                threshold=threshold,
-                periods=periods,
-            )
+            name = f"broker-{{broker}}-{kind}"
+            yield AlarmRule(kind=name, of=of, metric=metric, threshold=threshold, periods=periods)
     yield AlarmRule(
         kind="partitions-are-offline", metric=_metric("OfflinePartitionsCount", cluster)
     )

@@ -1,6 +1,7 @@
 """The dashboard: alarms first, then the lanes side by side, then the API."""
 
 from collections.abc import Sequence
+from itertools import batched
 from typing import Final
 
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -13,6 +14,7 @@ from infra.constructs.api.device_api import DEVICE_ROUTES, ApiMetric, DeviceApi
 from infra.stages import Stage
 
 _PAGE_WIDTH: Final = 24
+_WIDGET_ALARMS_MAX: Final = 100  # CloudWatch's own limit
 _LANE_WIDTH: Final = _PAGE_WIDTH // len(Lane)
 
 
@@ -21,9 +23,10 @@ def add_dashboard(
 ) -> None:
     ours = OurMetrics(stage)
     page = cloudwatch.Dashboard(scope, "Dashboard", dashboard_name=f"fleetlane-{stage.name}")
-    page.add_widgets(
-        cloudwatch.AlarmStatusWidget(alarms=list(alarms), title="Alarms", width=_PAGE_WIDTH)
-    )
+    for some in batched(alarms, _WIDGET_ALARMS_MAX, strict=False):
+        page.add_widgets(
+            cloudwatch.AlarmStatusWidget(alarms=list(some), title="Alarms", width=_PAGE_WIDTH)
+        )
     page.add_widgets(*(_lag_of(ours, lane) for lane in Lane))
     page.add_widgets(*(_outcomes_of(ours, lane) for lane in Lane))
     counts = (ApiMetric.REQUESTS, ApiMetric.REFUSED, ApiMetric.FAILED)

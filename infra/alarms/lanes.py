@@ -74,13 +74,9 @@ def ledger_alarms(ours: OurMetrics) -> Iterator[AlarmRule]:
     metric_of_job = partial(ours.of_job, job=STANDING_LEDGER)
     yield AlarmRule(kind="message-is-missing", metric=metric_of_job(JobMetric.LEDGER_MISSING))
     yield AlarmRule(kind="accepted-did-not-land", metric=metric_of_job(JobMetric.LEDGER_NOT_LANDED))
-    yield AlarmRule(
-        kind="ledger-is-late",
-        metric=metric_of_job(JobMetric.LEDGER_LAG_SECONDS, minutes=20),
-        threshold=LEDGER_LAG_S_MAX,
-        periods=3,
-        silence_alarms=True,
-    )
+    lag = metric_of_job(JobMetric.LEDGER_LAG_SECONDS, minutes=20)
+    late = partial(AlarmRule, threshold=LEDGER_LAG_S_MAX, periods=3, silence_alarms=True)
+    yield late(kind="ledger-is-late", metric=lag)
 
 
 def lane_alarms(ours: OurMetrics, lane: Lane) -> Iterator[AlarmRule]:
@@ -94,13 +90,8 @@ def lane_alarms(ours: OurMetrics, lane: Lane) -> Iterator[AlarmRule]:
         periods=MINUTES_LATE_MAX[lane],
         silence_alarms=True,
     )
-    yield AlarmRule(
-        kind="{lane}-lane-parks",
-        of=of,
-        metric=_parked_percent(ours, lane),
-        threshold=PARKED_PERCENT_MAX[lane],
-        periods=5,
-    )
+    parked, most = _parked_percent(ours, lane), PARKED_PERCENT_MAX[lane]
+    yield AlarmRule(kind="{lane}-lane-parks", of=of, metric=parked, threshold=most, periods=5)
     counted = [
         ("{lane}-parser-crashes", LaneMetric.CHILDREN_USED_UP, "Sum", 1),
         ("{lane}-parser-is-older", LaneMetric.BY_OLDER_PARSER, "Sum", OLDER_MINUTES),
@@ -128,13 +119,9 @@ def application_alarms(ours: OurMetrics, kept: KeptRunning) -> Iterator[AlarmRul
     ):
         if kind == "query-stalled" and kept.application == LAKE_APPLICATION:
             continue  # none of its queries is watched for stalls
-        yield AlarmRule(
-            kind=f"{{application}}-{kind}",
-            of=of,
-            metric=ours.of(metric, by, statistic=statistic, minutes=minutes),
-            threshold=threshold,
-            is_low=statistic == "Minimum",
-        )
+        name, is_low = f"{{application}}-{kind}", statistic == "Minimum"
+        watched = ours.of(metric, by, statistic=statistic, minutes=minutes)
+        yield AlarmRule(kind=name, of=of, metric=watched, threshold=threshold, is_low=is_low)
 
 
 def _parked_percent(ours: OurMetrics, lane: Lane) -> cloudwatch.MathExpression:

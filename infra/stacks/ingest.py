@@ -50,7 +50,6 @@ class Ingest(PlatformStack):
         )
         CfnOutput(self, "ApiUrl", value=api.url)
         CfnOutput(self, "ApiId", value=api.api_id)
-        CfnOutput(self, "FlowActivationFunction", value=self.flow_activation.function.function_name)
         self._write_resources(api.url)
 
     def _write_resources(self, api_url: str) -> None:

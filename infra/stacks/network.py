@@ -24,7 +24,7 @@ class Network(PlatformStack):
         super().__init__(scope, "network", stage=stage, description="the private network")
         kinds = ec2.SubnetType
         subnet_type = kinds.PRIVATE_WITH_EGRESS if stage.nat_gateways else kinds.PRIVATE_ISOLATED
-        private = ec2.SubnetConfiguration(name="private", subnet_type=subnet_type)
+        private = ec2.SubnetConfiguration(name="private", subnet_type=subnet_type, cidr_mask=18)
         public = ec2.SubnetConfiguration(name="public", subnet_type=kinds.PUBLIC)
         self._vpc = ec2.Vpc(
             self,
@@ -46,9 +46,8 @@ class Network(PlatformStack):
         jobs_group = self.private.jobs_group
         # An engine demands that its workers may call each other on any port.
         jobs_group.add_ingress_rule(jobs_group, ec2.Port.all_tcp(), "Spark itself")
-        operators_group = self.private.operators_group
-        clients = [self.private.functions_group, jobs_group]
-        clients += [] if operators_group is None else [operators_group]
+        groups = (self.private.functions_group, jobs_group, self.private.operators_group)
+        clients = [one for one in groups if one is not None]
         for client in clients:
             self.private.brokers_group.add_ingress_rule(
                 client, ec2.Port.tcp(KAFKA_IAM_PORT), "Kafka with IAM, over TLS"

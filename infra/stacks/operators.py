@@ -66,6 +66,7 @@ class Operators(PlatformStack):
         self._grant_kafka(kafka)
         self._grant_stores(context.stores)
         code = assets.Asset(self, "Code", path=str(context.artifacts.operators()))
+        disk = ec2.BlockDeviceVolume.ebs(20, encrypted=True)
         machine = ec2.Instance(
             self,
             "Machine",
@@ -77,11 +78,7 @@ class Operators(PlatformStack):
             role=self._role,
             require_imdsv2=True,
             detailed_monitoring=True,
-            block_devices=[
-                ec2.BlockDevice(
-                    device_name="/dev/xvda", volume=ec2.BlockDeviceVolume.ebs(20, encrypted=True)
-                )
-            ],
+            block_devices=[ec2.BlockDevice(device_name="/dev/xvda", volume=disk)],
             user_data=self._user_data(code),
             user_data_causes_replacement=True,
         )

@@ -50,15 +50,8 @@ class Storage(PlatformStack):
         suppress(self.stores.receipts, "DDB3", few_hours)
         if not stage.keeps_data:
             self._leave_nothing()
-        for what, value in {
-            "PayloadBucket": payloads.bucket_name,
-            "ParkedBucket": self.stores.parked.bucket_name,
-            "FlowsBucket": self.stores.artifacts.bucket_name,
-            "CheckpointsBucket": self.stores.checkpoints.bucket_name,
-            "LakeBucket": self.stores.lake.bucket_name,
-            "RegistryTable": self.stores.registry.table_name,
-        }.items():  # for the laptop that deploys the local stage; operators read the SSM parameter
-            CfnOutput(self, f"{what}Name", value=value)
+        # For an operator who makes a new checkpoint; all other names are in the SSM parameter.
+        CfnOutput(self, "CheckpointsBucketName", value=self.stores.checkpoints.bucket_name)
 
     def _leave_nothing(self) -> None:
         """When the stack goes. Glue drops a database with its tables."""

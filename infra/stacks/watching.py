@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from aws_cdk import Aws, RemovalPolicy
+from aws_cdk import Aws, CrossStackReferences, ReferenceStrength, RemovalPolicy
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_iam as iam
@@ -32,6 +32,8 @@ class Watching(PlatformStack):
     ) -> None:
         stage = streaming.stage
         super().__init__(scope, "watching", stage=stage, description="alarms, dashboard")
+        # Weakly: an import would forbid ingest to drop, or to roll back, what an alarm looks at.
+        CrossStackReferences.of(self).consume(ReferenceStrength.WEAK)
         self.topic = self._topic()
         ours = OurMetrics(stage)
         rules = [

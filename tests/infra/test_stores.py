@@ -65,7 +65,7 @@ def test_of_the_lake_only_archived_bodies_expire_and_later_than_their_rows(
     assert _rules_that_expire(_bucket(any_stage, "Lake")) == [98]
 
 
-@pytest.mark.parametrize("name", ["Lake", "Parked", "Spool", "Checkpoints"])
+@pytest.mark.parametrize("name", ["Lake", "Parked", "Checkpoints"])
 def test_what_a_job_deleted_can_be_brought_back_for_a_week(
     any_stage: Synthesized, name: str
 ) -> None:

@@ -140,7 +140,7 @@ class GlueEngine(Construct):
             f"Connection-{zone}",
             catalog_id=Aws.ACCOUNT_ID,
             connection_input={
-                "name": self._connection_name(zone),
+                "name": f"{Stack.of(self).stack_name}-{zone}",
                 "connectionType": "NETWORK",
                 "physicalConnectionRequirements": {
                     "availabilityZone": zone,
@@ -154,9 +154,6 @@ class GlueEngine(Construct):
         Validations.of(connection).acknowledge(given)
         return connection.ref
 
-    def _connection_name(self, zone: str) -> str:
-        return f"{Stack.of(self).stack_name}-{zone}"
-
     def _let_run(self, role: ApplicationRole, log_prefix: str) -> None:
         """What Glue itself does as the job's role: it logs, measures, and joins the network."""
         stack, key = Stack.of(self), self._context.key
@@ -167,7 +164,7 @@ class GlueEngine(Construct):
         glues = {"StringEquals": {"cloudwatch:namespace": "Glue"}}
         grant(role.role, ["cloudwatch:PutMetricData"], ["*"], conditions=glues)
         zones = [subnet.availability_zone for subnet in self._context.network.subnets]
-        names = [("connection", self._connection_name(zone)) for zone in zones]
+        names = [("connection", f"{stack.stack_name}-{zone}") for zone in zones]
         connections = [
             stack.format_arn(service="glue", resource=resource, resource_name=name)
             for resource, name in [("catalog", None), *names]

@@ -152,8 +152,7 @@ class EmptiedBuckets(Construct):
     def add(self, bucket: s3.Bucket) -> None:
         """The first of all is emptied last: it has the others' access logs."""
         logical_id = Stack.of(self).resolve(bucket.bucket_arn)["Fn::GetAtt"][0]
-        of_bucket = ["s3:ListBucketVersions", "s3:PutBucketPolicy"]
-        grant(self._role, of_bucket, [bucket.bucket_arn])
+        grant(self._role, ["s3:ListBucketVersions", "s3:PutBucketPolicy"], [bucket.bucket_arn])
         of_objects = ["s3:DeleteObject", "s3:DeleteObjectVersion"]
         grant(self._role, of_objects, [bucket.arn_for_objects("*")])
         reason = "The bucket goes with its stack, and so does every object in it."
