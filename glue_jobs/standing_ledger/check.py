@@ -6,7 +6,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, Protocol
 
-from clients.accepted_counts import MINUTE_MS, AcceptedCounts, AcceptedCountsUnavailableError
+from clients.accepted_counts import (
+    MINUTE_MS,
+    AcceptedCounts,
+    AcceptedCountsUnavailableError,
+    AcceptedMinute,
+)  # fmt: skip
 from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import DAY_MS, HOUR_MS
@@ -30,6 +35,7 @@ class Tables(Protocol):
     def snapshots(self) -> Mapping[str, int | None] | None: ...
     def hours(self) -> Mapping[int, bool]: ...
     def touched_hours(self, *, since_ms: int) -> set[int]: ...
+    def accepted(self, hours: Collection[int]) -> Mapping[AcceptedMinute, int]: ...
     def write(self, records: Sequence[Mapping[str, Any]]) -> None: ...
     def found(self, *, since_ms: int) -> tuple[int, int]: ...
 
@@ -96,7 +102,7 @@ class LedgerCheck:
 
     def _check(self, kept: Positions, now_ms: int) -> None:
         hours = self._hours_to_check(now_ms)
-        counts_from_ms = now_ms - COUNTS_KEPT_MS
+        counts_from_ms = now_ms - now_ms % HOUR_MS - COUNTS_KEPT_MS
         archived = self._noted.archived if self.has_archive else None
         archived_ms = 0 if archived is None else archived.at_ms
         counted = self._counted(hours, counts_from_ms, archived_ms=archived_ms)
@@ -133,13 +139,15 @@ class LedgerCheck:
     def _counted(self, hours: Collection[int], from_ms: int, *, archived_ms: int) -> Counted | None:
         """What ingest counted, up to where all that landed is in the archive, or to 0 without one.
 
-        Nothing is said of a time when something waited in the spool.
+        Of hours before ``from_ms`` the ledger itself knows, which had asked in time. Nothing is
+        said of a time when something waited in the spool.
         """
         if self.counts is None:
             return None
         try:
             spans = [(max(from_ms, first), end) for first, end in spans_of(hours)]
-            counts = [self.counts.between(*span) for span in spans]
+            counts = [self.tables.accepted([one for one in hours if one < from_ms])]
+            counts += [self.counts.between(*span) for span in spans]
         except AcceptedCountsUnavailableError as problem:
             _log.warning("%s", problem)
             return None

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from clients.accepted_counts import AcceptedMinute
 from fleetlane.events.lake.tables import (
     EVENTS,
     LEDGER,
@@ -22,6 +23,7 @@ from fleetlane.events.lake.tables import (
     REPEATS,
     LakeTable,
 )
+from fleetlane.events.lanes import Lane
 from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN, day_of
 from glue_jobs.engine.hours import hour_of, spans_of
 from glue_jobs.engine.session import iceberg_table, table_name
@@ -58,6 +60,16 @@ class LedgerTables:
         hours = self._table(LEDGER).groupBy("hour_ms")
         rows = hours.agg(F.bool_and("is_settled").alias("is_settled"))
         return {row.hour_ms: row.is_settled for row in rows.collect()}
+
+    def accepted(self, hours: Collection[int]) -> Mapping[AcceptedMinute, int]:
+        """What ingest counted of some hours, as far as the ledger has it; as of their beginning."""
+        rows = self._table(LEDGER).where(F.col("hour_ms").isin([*hours])).dropna(subset="accepted")
+        return {
+            AcceptedMinute(
+                stream=one.stream, lane=Lane(one.lane), minute_ms=one.hour_ms
+            ): one.accepted
+            for one in (rows.collect() if hours else ())
+        }
 
     def touched_hours(self, *, since_ms: int) -> set[int]:
         """The hours of arrival of what landed or was attempted since a time."""

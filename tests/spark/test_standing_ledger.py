@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
+from clients.accepted_counts import AcceptedMinute
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lake.tables import (
@@ -335,6 +336,19 @@ def test_an_hour_s_rows_take_the_place_of_those_before(
     ]
     assert tables.hours() == {NOON_MS: True, NOON_MS + HOUR_MS: False}
     assert tables.found(since_ms=NOON_MS) == (0, 0)
+
+
+def test_what_ingest_counted_of_an_hour_can_be_read_again(tables: LedgerTables) -> None:
+    hour_ms = NOON_MS - DAY_MS
+    landed = LandedHour(hour_ms=hour_ms, stream="gps", lane="fast", landed=4)
+    unknown = replace(landed, lane="bulk")
+    hours = [LedgerHour(landed=landed, accepted=5), LedgerHour(landed=unknown, accepted=None)]
+
+    tables.write([one.record(is_over=True, checked_ms=NOON_MS) for one in hours])
+
+    counted = AcceptedMinute(stream="gps", lane=Lane.FAST, minute_ms=hour_ms)
+    assert tables.accepted([hour_ms]) == {counted: 5}
+    assert tables.accepted([]) == {}
 
 
 def test_empty_tables_have_no_messages(session: SparkSession, tables: LedgerTables) -> None:

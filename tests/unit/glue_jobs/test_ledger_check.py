@@ -177,6 +177,13 @@ class FakeTables:
         self.asked_since_ms = since_ms
         return self.touched
 
+    def accepted(self, hours: Collection[int]) -> Mapping[AcceptedMinute, int]:
+        known = {hour: self.rows[hour]["accepted"] for hour in hours if hour in self.rows}
+        return {
+            AcceptedMinute(stream="gps", lane=Lane.STANDARD, minute_ms=hour): count
+            for hour, count in known.items()
+        }
+
     def write(self, records: Sequence[Mapping[str, Any]]) -> None:
         self.rows |= {record["hour_ms"]: record for record in records}
 
@@ -355,6 +362,19 @@ def test_counts_are_asked_for_no_earlier_than_they_are_kept() -> None:
 
     assert min(from_ms for from_ms, _ in counts.asked_ms) == HOUR + 6 * DAY_MS
     assert rig.tables.rows[HOUR]["is_settled"]
+
+
+def test_what_was_counted_of_an_hour_stays_known_when_it_is_opened_again_after_weeks() -> None:
+    counts = FakeCounts(count=7)
+    rig = Rig([LANDED], now_ms=HOUR + 2 * HOUR_MS, counts=counts)
+    rig.check().run()
+    counts.count, rig.now_ms, rig.tables.version = 0, HOUR + 20 * DAY_MS, 2
+    rig.tables.touched = {HOUR}
+
+    rig.check().run()
+
+    row = rig.tables.rows[HOUR]
+    assert (row["accepted"], row["not_landed"]) == (7, 2)
 
 
 def test_an_old_hour_that_is_opened_again_costs_none_of_the_hours_since() -> None:
