@@ -4,6 +4,9 @@ bin := .venv/bin
 pytest := $(bin)/pytest --quiet --durations=15
 # Where it is set each of the many processes compiles all that it imports: half of their CPU.
 unexport PYTHONDONTWRITEBYTECODE
+# All of a laptop's servers are on 127.0.0.1, where no proxy leads.
+comma := ,
+export no_proxy := 127.0.0.1$(if $(no_proxy),$(comma)$(no_proxy))$(if $(NO_PROXY),$(comma)$(NO_PROXY))
 
 .PHONY: help
 help: ## list these targets

@@ -114,27 +114,22 @@ class Platform(AbstractContextManager["Platform"]):
         self.aws.ensure_table(REGISTRY_TABLE)
         self.aws.ensure_table(RECEIPTS_TABLE, key="receipt_key")
         on_step("parsers, flows and their topics")
-        activate = activation_here(
-            localstack_at(self.aws.endpoint_url), self.broker.bootstrap_servers
-        )
+        servers = self.broker.bootstrap_servers
+        activate = activation_here(localstack_at(self.aws.endpoint_url), servers)
         publisher = FlowPublisher(self.s3, FLOWS_BUCKET, activate)
         deploy_example(publisher.parsers)
         self.flows = publish_new_flows(flows_in(FLOWS), publisher)
         on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")
+        environment = gateway_environment(self.aws, kafka_bootstrap_servers=servers)
         self.gateway = LocalGateway(
             self._folder("gateway"),
-            {
-                **gateway_environment(
-                    self.aws, kafka_bootstrap_servers=self.broker.bootstrap_servers
-                ),
-                **self.settings.functions_environment,
-            },
+            {**environment, **self.settings.functions_environment},
             upload_queue_url=ensure_upload_queue(self.aws.client_settings, PAYLOAD_BUCKET),
             module=self.settings.gateway_module,
         )
         self.endpoints = Endpoints(
             api=self.gateway.url,
-            kafka=self.broker.bootstrap_servers,
+            kafka=servers,
             s3=self.aws.endpoint_url,
             dynamodb=self.aws.endpoint_url,
             region=REGION,
@@ -143,10 +138,8 @@ class Platform(AbstractContextManager["Platform"]):
         self.jobs, self.lake_jobs = LocalJobs(settings), LocalJobs(settings, is_lake=True)
         before_jobs()
         self._start_together(self.gateway, *self.applications)
-        if self.settings.canary_interval_ms is not None:
-            self.canary = LocalCanary(
-                self.gateway.url, self.registry, interval_ms=self.settings.canary_interval_ms
-            )
+        if (interval_ms := self.settings.canary_interval_ms) is not None:
+            self.canary = LocalCanary(self.gateway.url, self.registry, interval_ms=interval_ms)
             self.canary.start()
         return self.endpoints
 

@@ -1,6 +1,7 @@
 """A real Apache Kafka broker (KRaft, one node) on 127.0.0.1, without Docker."""
 
 import base64
+import os
 import shutil
 import subprocess
 import uuid
@@ -20,13 +21,15 @@ from local.servers.processes import ServerDiedError, ServerProcess
 _FORMAT_TIMEOUT_S = 60.0
 _READY_TIMEOUT_S = 60.0
 _STOP_GRACE_S = 30.0
+_HOME: Final = os.environ.get("JAVA_HOME")  # noqa: TID251 - as the set-up and Spark choose
+_JAVA: Final = f"{_HOME}/bin/java" if _HOME else "java"
 _PROPERTIES: Final = Path(__file__).with_name("kafka.properties")
 
 
 class JavaMissingError(FleetlaneError):
-    """There is no ``java`` on the path."""
+    """There is no ``java``."""
 
-    sentence = "Kafka needs Java 17, and there is no java on the PATH: install a JDK or JRE 17"
+    sentence = "Kafka needs Java 17, and there is none in JAVA_HOME or on the PATH: install one"
 
 
 class KafkaJarsMissingError(FleetlaneError):
@@ -71,7 +74,7 @@ class KafkaBroker(ServerProcess):
 
     def start(self) -> None:
         """Start the broker and wait until it answers; formats its folder the first time."""
-        if shutil.which("java") is None:
+        if shutil.which(_JAVA) is None:
             raise JavaMissingError
         if not any(self._jars.glob("kafka_2.13-*.jar")):
             raise KafkaJarsMissingError(self._jars)
@@ -97,7 +100,7 @@ class KafkaBroker(ServerProcess):
     def _java(self, *arguments: str) -> list[str]:
         quiet = ("-Djava.awt.headless=true", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn")
         options = (f"-Xmx{self._heap_mb}m", *self._java_options, *quiet)
-        return ["java", *options, "-cp", f"{self._jars}/*", *arguments]
+        return [_JAVA, *options, "-cp", f"{self._jars}/*", *arguments]
 
     def _format_once(self) -> None:
         """Write the cluster's identity. A format cut short is begun again: it held no record."""

@@ -119,9 +119,8 @@ class LocalAws(ServerProcess):
     def ensure_bucket(self, name: str) -> None:
         with self._client("s3") as s3:
             if name not in {bucket["Name"] for bucket in s3.list_buckets()["Buckets"]}:
-                s3.create_bucket(
-                    Bucket=name, CreateBucketConfiguration={"LocationConstraint": REGION}
-                )
+                where: Any = {"LocationConstraint": REGION}
+                s3.create_bucket(Bucket=name, CreateBucketConfiguration=where)
 
     def ensure_table(self, name: str, *, key: str = "device_id") -> None:
         """Make the table, with a text ``key``, unless it is there."""

@@ -72,6 +72,7 @@ class Step:
             say(f"set-up: {self.title}")
         if self.is_moved():
             shutil.rmtree(self.folder)
+        (self.folder / STAMP_NAME).unlink(missing_ok=True)  # until it is made whole again
         self.make()
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / STAMP_NAME).write_text(self._expected_stamp(), encoding="utf-8")

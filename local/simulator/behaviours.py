@@ -150,7 +150,5 @@ def _usual(stream: str, at: Circumstances) -> Outgoing:
 
 
 def _message(stream: str, body: bytes, **expected: Any) -> Outgoing:
-    content_type = _USUAL[stream][1] if stream in _USUAL else _OCTETS
-    return Outgoing(
-        stream=stream, body=body, content_type=content_type, expected=Expected(**expected)
-    )
+    kind = _USUAL[stream][1] if stream in _USUAL else _OCTETS
+    return Outgoing(stream=stream, body=body, content_type=kind, expected=Expected(**expected))

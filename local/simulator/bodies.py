@@ -63,12 +63,11 @@ def counters(random: Random, at_ms: int, lines: int) -> bytes:
 
 def door(random: Random, at_ms: int, events: int) -> bytes:
     kinds = ("opened", "closed", "alarm")
-    return orjson.dumps(
-        [
-            {"at_ms": at_ms + number, "kind": random.choice(kinds), "door": random.randint(1, 8)}
-            for number in range(events)
-        ]
-    )
+    moves = [
+        {"at_ms": at_ms + number, "kind": random.choice(kinds), "door": random.randint(1, 8)}
+        for number in range(events)
+    ]
+    return orjson.dumps(moves)
 
 
 def vibration(random: Random, at_ms: int, passes: int) -> bytes:
@@ -89,16 +88,9 @@ def diagnostics(random: Random, at_ms: int, entries: int) -> bytes:
 
 
 def _dumped(random: Random, at_ms: int, entries: int, *, dump_bytes: int) -> bytes:
-    return orjson.dumps(
-        {
-            "boot_id": random.randbytes(8).hex(),
-            "entries": [
-                {
-                    "at_ms": at_ms + number,
-                    "level": "debug",
-                    "dump": random.randbytes(dump_bytes).hex(),
-                }
-                for number in range(entries)
-            ],
-        }
-    )
+    boot_id = random.randbytes(8).hex()
+    dumps = [
+        {"at_ms": at_ms + number, "level": "debug", "dump": random.randbytes(dump_bytes).hex()}
+        for number in range(entries)
+    ]
+    return orjson.dumps({"boot_id": boot_id, "entries": dumps})

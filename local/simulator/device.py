@@ -98,14 +98,10 @@ class SentMessage:
 
     def receipts(self) -> Iterator[Receipt]:
         """A receipt for each 202, or 204 of S3's, that the device saw."""
-        for answer in self.answers:
-            if answer.is_seen and answer.raw_id is not None:
-                yield Receipt(
-                    raw_id=answer.raw_id,
-                    sha256=self.sha256,
-                    events=self.expected.events,
-                    parked=self.expected.parked,
-                )
+        events, parked = self.expected.events, self.expected.parked
+        for one in self.answers:
+            if one.is_seen and one.raw_id is not None:
+                yield Receipt(raw_id=one.raw_id, sha256=self.sha256, events=events, parked=parked)
 
     def surprise(self) -> str | None:
         """How the last answer differs from what was expected; ``None`` if it does not."""

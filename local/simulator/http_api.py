@@ -51,8 +51,5 @@ class HttpApi:
         except HTTPError as problem:
             raise NoAnswerError(path, repr(problem)) from None
         asked = answer.headers.get("Retry-After", "")
-        return HttpAnswer(
-            status=answer.status,
-            content=answer.data,
-            retry_after_s=float(asked) if asked.isdecimal() else None,
-        )
+        retry_after_s = float(asked) if asked.isdecimal() else None
+        return HttpAnswer(status=answer.status, content=answer.data, retry_after_s=retry_after_s)

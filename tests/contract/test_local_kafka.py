@@ -76,6 +76,7 @@ def test_the_broker_listens_on_loopback_alone(broker: KafkaBroker) -> None:
 
 def test_without_java_one_sentence_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("local.servers.kafka._JAVA", "java")
 
     with pytest.raises(JavaMissingError, match="Kafka needs Java 17"):
         KafkaBroker(tmp_path, jars=JARS).start()

@@ -166,4 +166,5 @@ def test_devices_that_are_known_do_not_notice_that_the_registry_is_unavailable(
 ) -> None:
     known = history.windows[outage].of(Kind.SMALL, Kind.LARGE)
 
+    assert {request.kind for request in known} == {Kind.SMALL, Kind.LARGE}
     assert all(request.is_normal for request in known)

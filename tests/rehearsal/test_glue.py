@@ -66,6 +66,7 @@ def test_a_deploy_brings_jobs_back_in_new_code_and_one_that_does_not_start_goes_
     assert "fleetlane-lake does not run as deployed" in came.failed[2]
     assert came.says_new
     assert (came.ledger.is_balanced, came.ledger.lost) == (True, 0)
+    assert came.ledger.accepted
     assert max(came.away_s.values()) < AWAY_S_MAX
 
 

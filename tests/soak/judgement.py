@@ -17,6 +17,9 @@ GROWTH_SHARE_MAX: Final = 0.10
 GROWTH_MIB_MAX: Final = 24.0
 """Whichever is more, for the second half of a run."""
 
+BACK_S_MAX: Final = 180.0
+"""From a fault's end to the first batch: what a JVM and Spark take to start on a busy machine."""
+
 _POINTS_MIN: Final = 10
 _NORMAL_FACTOR: Final = 1.5
 _NORMAL_MORE: Final = 20
@@ -142,7 +145,10 @@ class FaultRecord:
 
     @property
     def is_ok(self) -> bool:
-        return self.recovery_s is not None and self.recovery_s <= self.recovery_s_max
+        if self.outage_s is None or self.recovery_s is None:
+            return False
+        is_back = self.outage_s - (self.ended_s - self.began_s) <= BACK_S_MAX
+        return is_back and self.recovery_s <= self.recovery_s_max
 
 
 def recovery_s_max(outage_s: float) -> float:

@@ -1,6 +1,7 @@
 """What a JVM counts of itself, as ``jstat`` reads it: in a file that each JVM keeps open."""
 
-import getpass
+import os
+import pwd
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -29,7 +30,8 @@ class Heap:
     def of(cls, pid: int) -> Self | None:
         """Of a running JVM of ours; ``None`` where it keeps no counters."""
         try:
-            counters = counters_in(Path(f"/tmp/hsperfdata_{getpass.getuser()}/{pid}").read_bytes())  # noqa: S108 - where every JVM has them
+            user = pwd.getpwuid(os.geteuid()).pw_name  # as the JVM does, not as LOGNAME says
+            counters = counters_in(Path(f"/tmp/hsperfdata_{user}/{pid}").read_bytes())  # noqa: S108 - where every JVM has them
             return cls(
                 young_mib=counters["sun.gc.generation.0.capacity"] / _MIB,
                 old_mib=counters["sun.gc.generation.1.space.0.used"] / _MIB,

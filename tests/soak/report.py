@@ -37,6 +37,7 @@ class SoakReport:
     calm_restarts: tuple[str, ...]
     surprises: tuple[str, ...]
     ledger: Ledger
+    rows_twice: int
     samples: Mapping[str, Sequence[MemorySample]]
     waiting: Sequence[Waiting]
 
@@ -52,7 +53,7 @@ class SoakReport:
         yield f"In normal times at most so many wait: {normal}."
         yield from (f"Left out: {kind}: {why}." for kind, why in self.left_out.items())
         yield ""
-        yield f"`{self.ledger.line()}`"
+        yield f"`{self.ledger.line()}`; events that the lake has twice: {self.rows_twice}"
         yield from (f"- {line}" for line in self.ledger.findings.lines())
         yield from (f"- died in calm: {one}" for one in self.calm_restarts)
         yield f"- answers that no device expected: {len(self.surprises)}"

@@ -94,6 +94,7 @@ class Soak:
             calm_restarts=tuple(self.faults.calm_restarts(began_s)),
             surprises=tuple(line for one in runs for line in one.surprises()),
             ledger=self._ledger(runs),
+            rows_twice=self._rows_twice(),
             samples=self.memory.by_role,
             waiting=self.observer.history,
         )
@@ -139,6 +140,12 @@ class Soak:
             found = duckdb.execute(counted).fetchall()
             return int(found[0][0])
         return 0
+
+    def _rows_twice(self) -> int:
+        """Rows of the lake's events beyond one for each; once the ledger has waited for them."""
+        lake = LaptopLake(catalog=self.running.platform.settings.folder / LAKE_CATALOG)
+        counted = f"select count(*) - count(distinct (stream, id)) from {lake.rows(EVENTS)}"  # noqa: S608 - ours
+        return int(duckdb.execute(counted).fetchall()[0][0])
 
     def _traffic(self, *, devices: int, seed: int) -> Traffic:
         registry = self.running.platform.registry

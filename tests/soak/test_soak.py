@@ -19,6 +19,11 @@ pytestmark = [
 ]
 
 FOLDER: Final = ROOT / "build" / "soak"
+MEASURED: Final = {
+    *("gateway", "Python workers", "Kafka broker, outside its heap"),
+    *("Spark JVM, outside its heap", "Spark JVM of the lake, outside its heap"),
+}
+"""Roles whose memory is known, or nothing grew for want of a number."""
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +46,16 @@ def test_nothing_is_lost_and_nothing_invented(report: SoakReport) -> None:
     assert (ledger.lost, ledger.invented, list(ledger.findings.lines())) == (0, 0, [])
 
 
+def test_the_lake_has_each_event_once(report: SoakReport) -> None:
+    assert report.rows_twice == 0
+
+
+def test_no_device_is_refused_that_may_send(report: SoakReport) -> None:
+    """In which lane it lands may differ: who catches up after an outage may be quarantined."""
+    assert report.ledger.accepted
+    assert [one for one in report.surprises if ": answered 4" in one] == []
+
+
 def test_every_backlog_is_back_to_normal_in_time(report: SoakReport) -> None:
     assert report.faults
     assert [one for one in report.faults if not one.is_ok] == []
@@ -49,6 +64,7 @@ def test_every_backlog_is_back_to_normal_in_time(report: SoakReport) -> None:
 def test_no_role_s_memory_grows(report: SoakReport) -> None:
     ours = [one for one in report.memory if one.role != LOCALSTACK]
 
+    assert {one.role for one in ours} >= MEASURED
     assert [one for one in ours if not one.is_flat] == []
 
 

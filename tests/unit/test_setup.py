@@ -115,6 +115,15 @@ def test_a_folder_is_current_until_its_key_changes(tmp_path: Path) -> None:
     assert current == [True, False]
 
 
+def test_what_was_being_changed_when_it_failed_is_not_taken_for_what_it_was(tmp_path: Path) -> None:
+    before = RecordedStep(tmp_path, key="a").step
+    before.take()
+    with pytest.raises(CannotSetUpError):
+        RecordedStep(tmp_path, key="b", fails=True).step.take()
+
+    assert not before.is_current()
+
+
 def test_a_folder_that_was_never_finished_is_not_current(tmp_path: Path) -> None:
     step = RecordedStep(tmp_path / "half").step
 

@@ -109,7 +109,7 @@ def demo(
         typer.echo("stopped; nothing is left running", err=True)
         raise typer.Exit(128 + signal.SIGINT) from None
     _show(result, settings)
-    if not result.ledger.is_balanced:
+    if not (result.ledger.is_balanced and result.ledger.accepted):
         raise typer.Exit(1)
 
 
