@@ -21,7 +21,6 @@ from fleetlane.events.flows.artifacts import (
     read_manifest,
     sha256_of_file,
     split_use,
-    version_in_key,
 )
 from fleetlane.events.s3_keys import owners_prefix
 
@@ -127,7 +126,7 @@ class ParserStore:
         """Find an owner's artifact with a flow's ``name==version``; raises ``BadArtifactError``."""
         _, version = split_use(use)
         for key in self.keys(owner):
-            if is_same_version(version_in_key(key), version or ""):
+            if is_same_version(Path(key).name.removesuffix(".zip"), version or ""):
                 sha256, manifest = self._read(key)
                 if manifest.offers(use):
                     return FlowArtifact(owner=owner, use=use, key=key, sha256=sha256)

@@ -22,8 +22,6 @@ from fleetlane.events.errors import FleetlaneError
 _COMMANDS: Final = "fleetlane.cli.commands"
 _PLATFORM: Final = frozenset({"clients", "glue_jobs", "infra", "lambdas", "local", "operations"})
 
-_EXPECTED: Final = (FleetlaneError, FileNotFoundError, NotADirectoryError, PermissionError)
-
 
 class PlatformNotInstalledError(FleetlaneError):
     """The command was installed by itself, without the platform."""
@@ -119,6 +117,18 @@ def _read(place: str) -> tuple[set[str], str]:
     return imported & _PLATFORM, ast.get_docstring(described) or ""
 
 
+def _refusal_of(error: Exception) -> Exception | None:
+    """What a user is told of an error that is to be expected; ``None`` for any other."""
+    match error:
+        case BrokenPipeError():
+            return None  # typer ends `| head` quietly
+        case ModuleNotFoundError(name=name):
+            is_platform = (name or "").partition(".")[0] in _PLATFORM
+            return PlatformNotInstalledError() if is_platform else None
+        case _:
+            return error
+
+
 def group(help_text: str, table: Mapping[str, Entry]) -> typer.Typer:
     """A group whose expected errors are one line on stderr, and exit code 1."""
 
@@ -137,12 +147,10 @@ def group(help_text: str, table: Mapping[str, Entry]) -> typer.Typer:
         def invoke(self, ctx: Any) -> Any:  # typer keeps the type of its context to itself
             try:
                 return super().invoke(ctx)
-            except _EXPECTED as error:
-                refusal: Exception = error
-            except ModuleNotFoundError as missing:
-                if (missing.name or "").partition(".")[0] not in _PLATFORM:
+            except (FleetlaneError, OSError, ModuleNotFoundError) as error:
+                refusal = _refusal_of(error)
+                if refusal is None:
                     raise
-                refusal = PlatformNotInstalledError()
             from fleetlane.cli.output.tables import escaped  # noqa: PLC0415 - help needs none
 
             shown = "\n".join(map(escaped, str(refusal).split("\n")))  # it may quote a device

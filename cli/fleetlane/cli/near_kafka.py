@@ -7,9 +7,11 @@ alone, as Base64 of JSON, and gives them to this module there; infra/stacks/oper
 import base64
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -19,8 +21,8 @@ from fleetlane.cli.output.tables import PIPE_COLUMNS
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.stage_resources import OperatorHost
 
-_BEGINS: Final = "fleetlane: begins"
-_ENDED: Final = "fleetlane: ended "
+_BEGINS: Final = " begins"
+_ENDED: Final = " ended "
 _OF_THE_PLUGIN: Final = "Exiting session"
 
 
@@ -47,28 +49,31 @@ def run_near_kafka(host: OperatorHost, arguments: Sequence[str], *, region: str)
     for program in ("aws", "session-manager-plugin"):
         if shutil.which(program) is None:
             raise OperatorHostError(host.instance, f"install {program}, which is not on PATH")
-    given = [str(shutil.get_terminal_size((PIPE_COLUMNS, 1)).columns), *arguments]
+    columns, zone = shutil.get_terminal_size((PIPE_COLUMNS, 1)).columns, time.strftime("%z")
+    posix = f"<{zone}>{'+' if zone[0] == '-' else '-'}{zone[1:3]}:{zone[3:]}"
+    mark = secrets.token_hex(8)  # no device knows it, whose bytes are printed too
+    given = [str(columns), posix, mark, *arguments]
     encoded = base64.urlsafe_b64encode(json.dumps(given).encode()).decode()
     session = ["--target", host.instance, "--document-name", host.document, "--region", region]
     command = ["aws", "ssm", "start-session", *session]
     command += ["--parameters", json.dumps({"arguments": [encoded]})]
-    code, last = _passed_on(command)
+    code, last = _passed_on(command, mark)
     if code is None:
         raise OperatorHostError(host.instance, last or "it said nothing")
     return code
 
 
-def _passed_on(command: Sequence[str]) -> tuple[int | None, str]:
+def _passed_on(command: Sequence[str], mark: str) -> tuple[int | None, str]:
     """Print what the command prints there; gives its exit code, and what else was said last."""
     code, last, is_ours = None, "", False
     with subprocess.Popen(  # noqa: S603 - our own command, never a shell
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
     ) as running:
         for line in map(str.rstrip, running.stdout or ()):
-            if line == _BEGINS:
+            if line == mark + _BEGINS:
                 is_ours = True
-            elif is_ours and line.startswith(_ENDED):
-                code, is_ours = int(line.removeprefix(_ENDED)), False
+            elif is_ours and line.startswith(mark + _ENDED):
+                code, is_ours = int(line.removeprefix(mark + _ENDED)), False
             elif is_ours:
                 typer.echo(line)
             elif line and not line.startswith(_OF_THE_PLUGIN):
@@ -80,17 +85,18 @@ def main() -> None:
     """Run, on that machine, the command that was given, and say how it ended."""
     from fleetlane.cli.__main__ import main as run  # noqa: PLC0415 - it loads all that is asked
 
-    columns, *sys.argv[1:] = json.loads(base64.urlsafe_b64decode(sys.argv[1]))
-    os.environ["COLUMNS"] = columns  # noqa: TID251 - the terminal is elsewhere
+    columns, zone, mark, *sys.argv[1:] = json.loads(base64.urlsafe_b64decode(sys.argv[1]))
+    os.environ |= {"COLUMNS": columns, "TZ": zone}  # noqa: TID251 - the terminal is elsewhere
+    time.tzset()
     sys.stderr = sys.stdout
-    typer.echo(_BEGINS)
+    typer.echo(mark + _BEGINS)
     code: object = 1
     try:
         run()
     except SystemExit as ended:  # as every command ends
         code = ended.code or 0
     finally:
-        typer.echo(f"{_ENDED}{code}")
+        typer.echo(f"{mark}{_ENDED}{code}")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Final
 import orjson
 
 from clients.flows.parser_store import ArtifactUnavailableError
-from fleetlane.events.flows.artifacts import FlowArtifact, is_of_a_team
+from fleetlane.events.flows.artifacts import OPTIONS_BYTES_MAX, FlowArtifact, is_of_a_team
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lanes import LaneLimits
@@ -18,9 +18,6 @@ from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 
 FETCHES_MAX: Final = 3
 """So often in a row S3 may fail to give an artifact before that is no outage any more."""
-
-OPTIONS_BYTES_MAX: Final = 128 << 10
-"""Of a rule, as JSON: they go to the zygote in one packet, half as long again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -111,7 +111,7 @@ def test_a_device_is_shown_for_people_too(device: Device, key_file: Path) -> Non
     lines = device("show", "d-1").stdout.splitlines()
 
     assert "status          active" in lines
-    assert "override       -" in lines
+    assert "override        -" in lines
 
 
 def test_where_s3_gives_no_overrides_all_else_of_a_device_is_shown(

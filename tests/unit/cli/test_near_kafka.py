@@ -54,20 +54,22 @@ def test_what_the_command_prints_is_passed_on_and_nothing_of_the_session(
     assert 50 < max(map(len, printed.splitlines())) <= 60
 
 
-WIDTH_SHOWN = "import base64, json, sys; print(json.loads(base64.b64decode(sys.argv[1]))[0])"
+WIDTH_SHOWN = (
+    "import base64, json, sys; columns, _, mark, *_ = json.loads(base64.urlsafe_b64decode(sys.argv[1]));"
+    ' print(mark + " begins", columns, " ended 0", mark + " ended 0", sep="\\n")'
+)
 
 
-def test_where_no_terminal_is_it_has_room_as_in_any_pipe(
+def test_where_no_terminal_is_it_has_room_as_in_any_pipe_and_what_it_prints_ends_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     shown = f"{sys.executable} -c '{WIDTH_SHOWN}' {{{{ arguments }}}}"
-    command = f"echo 'fleetlane: begins'; {shown}; echo 'fleetlane: ended 0'"
-    put_on_path(monkeypatch, tmp_path / "bin", command=command)
+    put_on_path(monkeypatch, tmp_path / "bin", command=shown)
     monkeypatch.delenv("COLUMNS", raising=False)
 
     run_near_kafka(HOST, ["status"], region=REGION)
 
-    assert int(capsys.readouterr().out) == PIPE_COLUMNS
+    assert capsys.readouterr().out.splitlines() == [str(PIPE_COLUMNS), " ended 0"]
 
 
 @pytest.mark.usefixtures("sessions")

@@ -31,6 +31,9 @@ ARTIFACT_BYTES_MAX: Final = 128 << 20
 """Of the zip, and of its files together: they are stored, not compressed."""
 
 MANIFEST_BYTES_MAX: Final = 4 << 20
+OPTIONS_BYTES_MAX: Final = 128 << 10
+"""Of a rule, as JSON: they go to the zygote in one packet, half as long again."""
+
 MEMBERS_MAX: Final = 10_000
 
 _NOT_WHOLE: Final = (zipfile.BadZipFile, EOFError, RuntimeError, UnicodeDecodeError)
@@ -171,10 +174,6 @@ def artifact_key(owner: str, manifest: Manifest) -> str:
     return f"{owners_prefix(checked_name(owner, kind='owner'))}{name}/{manifest.version}.zip"
 
 
-def version_in_key(key: str) -> str:
-    return key.rpartition("/")[2].removesuffix(".zip")
-
-
 def team_rules(flows: Iterable[Flow]) -> Iterator[tuple[str, str]]:
     """Owner and ``use`` of each rule whose parser is no built-in format, each pair once."""
     pairs = ((flow.owner, rule.use) for flow in flows for rule in flow.parsers)
@@ -189,8 +188,8 @@ def is_of_a_team(use: str) -> bool:
 def parser_rule_for(
     flow: Flow, *, device_type: str | None, firmware: str | None
 ) -> ParserRule | None:
-    """The first of the flow's parser rules that fits the device; ``None`` where none does."""
-    for rule in flow.parsers:
+    """The first of the flow's parser rules for the device; ``None`` where none is, or may be."""
+    for rule in flow.parsers if device_type is None or flow.expects(device_type) else ():
         if rule.device_types is not None and device_type not in rule.device_types:
             continue
         if rule.firmware is None or _is_within(firmware, rule.firmware):

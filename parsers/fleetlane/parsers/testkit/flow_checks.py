@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.artifacts import OPTIONS_BYTES_MAX
 from fleetlane.events.flows.flow import Flow, FlowSet
 from fleetlane.events.flows.ownership import topic_collisions
 from fleetlane.events.flows.rule_coverage import gaps, overlaps
@@ -58,6 +59,8 @@ def _parser_problems(flows: FlowSet, locate: Locate) -> Iterator[tuple[str, str]
                 except FleetlaneError as problem:
                     yield flow.stream, str(problem)
                     continue
-                refusal = sandboxes.loaded(program, flow.owner).problem
+                size, most = len(program.options), OPTIONS_BYTES_MAX
+                too_long = f"its options have {size} bytes; the limit is {most} bytes"
+                refusal = too_long if size > most else sandboxes.loaded(program, flow.owner).problem
                 if refusal is not None:
                     yield flow.stream, f"parser {rule.use} cannot be loaded: {refusal}"

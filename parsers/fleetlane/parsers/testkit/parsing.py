@@ -52,6 +52,7 @@ def outcomes_of(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]
         assignment=subject.assignment,
         envelopes=[envelope_of(sender) for sender in senders],
         bodies=[trial.body for trial in trials],
+        encodings={place: one.encoding for place, one in enumerate(trials) if one.encoding},
     )
     attempts: dict[int, Attempt] = {}
     events: defaultdict[int, list[TrialEvent]] = defaultdict(list)

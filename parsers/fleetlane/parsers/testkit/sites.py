@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
@@ -67,19 +67,16 @@ def project_around(path: Path) -> Project | None:
     return None
 
 
-class Sites(AbstractContextManager["Sites"]):
+class Sites(ExitStack):
     """Finds parsers; as a context, keeps the folders that it builds until it is left.
 
     ``uv`` is the program that builds projects; by default the one on ``PATH``.
     """
 
     def __init__(self, *, uv: Path | None = None) -> None:
+        super().__init__()
         self._uv = uv
-        self._folders = ExitStack()
         self._projects: dict[Path, str | None] = {}
-
-    def __exit__(self, *_: object) -> None:
-        self._folders.close()
 
     def parser(self, use: str, project: Project | None = None) -> registry.InstalledParser:
         """Find what a flow means by ``use``, first of all in a project.
@@ -131,7 +128,7 @@ class Sites(AbstractContextManager["Sites"]):
 
     def _new_folder(self) -> str:
         folder = TemporaryDirectory(prefix="fleetlane-parser-", ignore_cleanup_errors=True)
-        return self._folders.enter_context(folder)
+        return self.enter_context(folder)
 
 
 def _is_editable(name: str, folder: Path) -> bool:

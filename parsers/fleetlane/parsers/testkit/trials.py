@@ -56,6 +56,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """A message to try a parser with."""
 
     body: bytes
+    encoding: str | None = None
     device_id: str = DEVICE_ID
     arrival_millis: int = ARRIVAL_MILLIS
 

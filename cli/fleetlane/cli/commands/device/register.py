@@ -10,6 +10,7 @@ from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.options.selection import BadOptionsError, DeviceId, WholeDeviceId
 from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.cli.output.tables import escaped
 from fleetlane.events import canary
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_device_id
@@ -42,14 +43,20 @@ def add(
     device_id: WholeDeviceId,
     *,
     device_type: Annotated[
-        str, typer.Option("--type", metavar="TYPE", help=f"Its device type: {NAME_PATTERN}")
-    ] = "generic",
+        str | None,
+        typer.Option(
+            "--type",
+            metavar="TYPE",
+            help=f"Its device type: {NAME_PATTERN}",
+            show_default="generic, or what it had",
+        ),
+    ] = None,
     public_key: PublicKeyOption = None,
     gateway: Annotated[
         str | None, typer.Option(metavar="ID", help="The gateway that may send its messages.")
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace a device and its keys; its status stays.")
+        bool, typer.Option("--replace", help="Replace a device's keys; what is not given stays.")
     ] = False,
     where: PlatformOptions,
 ) -> None:
@@ -68,14 +75,15 @@ def add(
     status = DeviceStatus.ACTIVE if present is None else present.status
     device = RegisteredDevice(
         device_id=device_id,
-        device_type=device_type,
+        device_type=device_type or ("generic" if present is None else present.device_type),
         status=status,
         keys=(jwk,),
-        gateway_id=gateway,
+        gateway_id=gateway or (None if present is None else present.gateway_id),
         registered_ms=now_ms() if present is None else present.registered_ms,
     )
     stores.registry.register(device)
-    typer.echo(f"registered device {device_id} of type {device_type}, key {jwk['kid']}")
+    named = f"registered device {device_id} of type {device.device_type}, key {jwk['kid']}"
+    typer.echo(escaped(named))
     if status is not DeviceStatus.ACTIVE:
         typer.echo(f"it stays {status}, until `fleetlane device release {device_id}`")
     if private is not None:

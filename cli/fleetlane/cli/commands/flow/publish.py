@@ -128,7 +128,7 @@ def _checked(folder: Path, platform: Platform, *, only: bool, shows: bool) -> Fl
             with counted("comparing with real messages"):
                 after, newest = kept | dict(flows), newest_of(platform)
                 lines = list(preview_lines(before, after, parsers.location, newest))
-            typer.echo("\n".join(lines))
+            typer.echo("\n".join(map(escaped, lines)))
     return flows
 
 
@@ -165,13 +165,8 @@ def versions(
         state = states.get(version, "")
         owners = [_part(name, part) for name, part in parts.get(version, {}).items()]
         if as_json:
-            row = {
-                "version": version,
-                "published": rfc3339(at_ms),
-                "state": state,
-                "owners": owners,
-            }
-            typer.echo(json.dumps(row))
+            row = {"version": version, "published": rfc3339(at_ms), "state": state}
+            typer.echo(json.dumps({**row, "owners": owners}))
             continue
         typer.echo(f"{version}  {times.ago(at_ms, asked_ms)}  {state}".rstrip())
         for one in owners:

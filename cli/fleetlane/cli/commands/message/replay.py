@@ -74,11 +74,8 @@ def _landed(plan: ReplayPlan, stores: MessageStores, records: RecordStore) -> in
 
 def _text(plan: ReplayPlan, landed: int, *, dry_run: bool) -> str:
     count, batch_max = len(plan.attempts), BULK_MESSAGES_PER_BATCH_MAX[BulkCause.REPLAYED]
-    lines = [
-        f"{number_of(count, 'message')} would be replayed"
-        if dry_run
-        else f"{number_of(landed, 'message')} replayed"
-    ]
+    shown, done = (count, "would be replayed") if dry_run else (landed, "replayed")
+    lines = [f"{number_of(shown, 'message')} {done}"]
     if count:
         revisions = sorted({one.revision for one in plan.attempts.values()})
         lines[0] += f", revision {', '.join(map(str, revisions))}"

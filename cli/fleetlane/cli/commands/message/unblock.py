@@ -6,6 +6,7 @@ import typer
 
 from clients.s3.blocked_messages import blocking_topics
 from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.cli.output.tables import escaped
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import NAME_PATTERN, checked_name
 
@@ -24,25 +25,29 @@ def unblock(
         bool | None,
         typer.Option("--skip/--retry", help="Park the message and continue, or retry it."),
     ] = None,
+    at: Annotated[
+        str | None, typer.Option(metavar="TOPIC/PARTITION/OFFSET", help="Only this message.")
+    ] = None,
     where: PlatformOptions,
 ) -> None:
     """Show what blocks a stream, and skip or retry it."""
     checked_name(stream, kind="stream")
     messages = where.platform().blocked_messages
 
-    waiting = [one for topic in blocking_topics(stream) for one in messages.waiting(topic)]
+    found = (one for topic in blocking_topics(stream) for one in messages.waiting(topic))
+    waiting = [one for one in found if at is None or str(one).startswith(f"{at}: ")]
     if not waiting:
         raise NothingBlockedError(stream)
     for one in waiting:
         if skip is not None:
             (messages.skip if skip else messages.retry)(one)
-        typer.echo(f"{_DONE[skip]} {one}")
+        typer.echo(escaped(f"{_DONE[skip]} {one}"))
     typer.echo(_NEXT[skip], err=True)
 
 
 _DONE = {None: "waits", True: "skipped", False: "tried again"}
 _NEXT = {
-    None: "use --skip to park it and continue, or --retry once its parser is fixed",
+    None: "use --at, as shown, with --skip to park it, or --retry once its parser is fixed",
     True: "the job parks it within a few seconds, and the flow continues",
     False: "the job retries it within a few seconds; if it fails, it waits again",
 }

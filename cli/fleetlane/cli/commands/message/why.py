@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fleetlane.cli.options.selection import SinceOption
+from fleetlane.cli.options.selection import BadOptionsError, SinceOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.times import TimeOptions
 from fleetlane.cli.output.trace import trace_json, trace_lines
@@ -62,7 +62,7 @@ def why(
 def _body(trace: MessageTrace, stores: MessageStores) -> tuple[bytes | None, FleetlaneError | None]:
     message = trace.message
     if message is None:
-        return None, None
+        return None, BadOptionsError("its record has expired, or is older than --since")
     try:
         return stores.payloads.body_of(message), None
     except FleetlaneError as problem:

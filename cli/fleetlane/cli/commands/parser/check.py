@@ -7,6 +7,7 @@ import typer
 
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.parser_results import enforcement
+from fleetlane.cli.output.tables import escaped
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.testkit.checking import EXAMPLES, checks
@@ -57,6 +58,6 @@ def check(
         line = f"{subject.flow.stream}: {subject.identifier}, {samples}: {verdict}"
         typer.echo(f"{line}{enforcement()}")
         for sentence in sentences:
-            typer.echo(f"  {sentence}")
+            typer.echo("\n".join(map(escaped, f"  {sentence}".split("\n"))))
     if failed:
         raise ChecksFailedError(failed)

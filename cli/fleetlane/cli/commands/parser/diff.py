@@ -43,17 +43,12 @@ TOPICS: Final = ("parked", "raw")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What the options say: the flow, or just a stream; ``parser`` where several are offered."""
+    """The flow, its or another stream, ``None`` for any; ``parser`` where several are offered."""
 
     flow: Flow | None
     stream: str | None
     parser: str | None
     where: PlatformOptions
-
-    @property
-    def records_of(self) -> str | None:
-        """The stream whose records are compared; ``None`` for any."""
-        return self.stream or (None if self.flow is None else self.flow.stream)
 
 
 def subject_from(spec: str, sites: Sites, wanted: Wanted, lane: Lane | None) -> Subject:
@@ -110,13 +105,13 @@ def _of_file(path: Path, wanted: Wanted) -> Iterator[tuple[str, Trial]]:
 
 
 def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple[str, Trial]]:
-    if wanted.records_of is None:
+    if wanted.stream is None:
         raise BadOptionsError(f"say whose messages of {source}: --flow FILE, or --stream STREAM")
     # Not above: files are compared where no platform is installed.
     from operations.messages.stores import latest_records  # noqa: PLC0415
 
     stored = wanted.where.platform().messages.records()
-    latest = latest_records(stored, source, wanted.records_of, records_max=messages_max)
+    latest = latest_records(stored, source, wanted.stream, records_max=messages_max)
     for record, message in readable(latest):
         if _is_wanted(message, wanted):
             yield str(record.position), message.trial
@@ -124,7 +119,7 @@ def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple
 
 def _is_wanted(message: RecordedMessage, wanted: Wanted) -> bool:
     """Whether the flow gives this device's messages to the parser that is compared."""
-    if wanted.records_of not in (None, message.stream):
+    if wanted.stream not in (None, message.stream):
         return False
     if wanted.flow is None:
         return True
@@ -181,7 +176,8 @@ def diff(
     Each version runs in a process of its own, with the flow's options.
     """
     chosen = None if flow is None else flow_at(flow)
-    wanted = Wanted(flow=chosen, stream=stream, parser=parser, where=where)
+    named = stream or (None if chosen is None else chosen.stream)
+    wanted = Wanted(flow=chosen, stream=named, parser=parser, where=where)
     messages = messages_from([*sources, *(more_files or ())], wanted, messages_max=limit)
     trials, pair = list(messages.values()), []
     with Sites(uv=uv_program()) as sites:

@@ -6,6 +6,7 @@ from fleetlane.cli.commands.flow.preview import compared
 from fleetlane.cli.commands.flow.publish import newest_of
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.cli.output.tables import escaped
 from fleetlane.cli.output.waiting import counted
 from fleetlane.parsers.testkit.sites import Project, Sites
 from operations.flows.deployed_parsers import DeployedParsers
@@ -17,7 +18,8 @@ def comparison(project: Project, where: PlatformOptions) -> str:
     """As ``comparison_lines``, with the flows and messages of a platform now."""
     platform = where.platform()
     with counted("comparing with real messages"):
-        return "\n".join(comparison_lines(project, platform.publisher, newest_of(platform)))
+        lines = comparison_lines(project, platform.publisher, newest_of(platform))
+        return "\n".join(map(escaped, lines))
 
 
 def comparison_lines(
