@@ -121,7 +121,7 @@ class ChosenParsers:
             self._load_again_s = None
             self._choices.clear()
             self._earlier_known.clear()
-            self._programs.forget()
+            self._programs.forget(usable_too=is_new)
         self._is_batch_new = False
 
     def _remembered(self, kind: _Kind) -> Choice:

@@ -52,10 +52,13 @@ class Programs:
         self._not_given: dict[str, MissingProgram] = {}
         self._not_given_in_a_row = Counter[str]()
 
-    def forget(self) -> None:
-        self._found.clear()
+    def forget(self, *, usable_too: bool = True) -> None:
+        """What can be used has been checked, all of its files: that is costly to do again."""
+        kept = {} if usable_too else {k: one for k, one in self._found.items() if not one.problem}
+        self._found = kept
         self._not_given.clear()
-        self._folders.release_all()
+        if usable_too:
+            self._folders.release_all()
 
     def of_rule(
         self, published: PublishedFlows, flow: Flow, rule: ParserRule

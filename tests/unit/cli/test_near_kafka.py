@@ -55,7 +55,8 @@ def test_what_the_command_prints_is_passed_on_and_nothing_of_the_session(
 
 
 WIDTH_SHOWN = (
-    "import base64, json, sys; columns, _, mark, *_ = json.loads(base64.urlsafe_b64decode(sys.argv[1]));"
+    "import base64, json, sys; given = base64.urlsafe_b64decode(sys.argv[1]);"
+    " columns, _, mark, *_ = json.loads(given);"
     ' print(mark + " begins", columns, " ended 0", mark + " ended 0", sep="\\n")'
 )
 

@@ -116,3 +116,16 @@ def test_an_owner_whose_parsers_take_too_long_to_load_waits_as_in_an_outage_and_
     assert isinstance(found[0], MissingProgram)
     assert found[0].is_outage
     assert isinstance(found[1], FoundProgram)
+
+
+def test_what_can_be_used_is_not_sought_again_with_what_cannot(tmp_path: Path) -> None:
+    folders = Unpacked(tmp_path)
+    programs = Programs(folders=folders, sandboxes=LoadsAll(), limits=LANE_LIMITS[Lane.FAST])
+    found = programs.of_rule(PUBLISHED, FLOW, ParserRule(use="tank==1.0"))
+
+    programs.forget(usable_too=False)
+    again = programs.of_rule(PUBLISHED, FLOW, ParserRule(use="tank==1.0"))
+    programs.forget()
+
+    assert again is found
+    assert programs.of_rule(PUBLISHED, FLOW, ParserRule(use="tank==1.0")) is not found

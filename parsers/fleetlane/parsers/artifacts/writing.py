@@ -170,7 +170,7 @@ def _check_names(archive: zipfile.ZipFile, manifest: Manifest, artifact: str) ->
 def _stays_inside(name: str) -> bool:
     if len(name.encode()) > _PATH_BYTES_MAX or not _NOT_IN_A_PATH.isdisjoint(name):
         return False
-    return {"", ".", ".."}.isdisjoint(name.split("/"))
+    return {"", ".", "..", "__pycache__"}.isdisjoint(name.split("/"))  # workers compile it
 
 
 def _checked(archive: zipfile.ZipFile, name: str, member: Member, artifact: str) -> bytes:

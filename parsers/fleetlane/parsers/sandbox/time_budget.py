@@ -54,9 +54,9 @@ class TimeBudget:
         now_s = self._monotonic()
         return int(self._flow(assignment.flow.stream, now_s).left_at(now_s))
 
-    def may_try(self, assignment: Assignment) -> bool:
+    def may_try(self, assignment: Assignment, *, beyond_us: int = 0) -> bool:
         """Whether messages of the flow may be tried, if only with the shorter limit."""
-        return self.left_us(assignment) + self._overdraft_us >= 0
+        return self.left_us(assignment) + self._overdraft_us + beyond_us >= 0
 
     def allowance(self, assignment: Assignment) -> TimeAllowance:
         """What messages that are tried now may use."""

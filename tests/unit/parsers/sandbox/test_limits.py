@@ -155,6 +155,45 @@ def test_files_that_get_other_names_meanwhile_are_counted(tmp_path: Path) -> Non
     assert None not in found
 
 
+def test_what_lies_in_a_folder_that_gets_other_names_meanwhile_is_counted(tmp_path: Path) -> None:
+    folder = tmp_path / "own"
+    (folder / "0").mkdir(parents=True)
+    for number in range(FILES_MAX + 50):
+        (folder / "0" / str(number)).touch()
+    is_over, renamed = threading.Event(), threading.Event()
+
+    def rename() -> None:
+        number = 0
+        while not is_over.is_set():
+            (folder / str(number)).rename(folder / str(number + 1))
+            number += 1
+            renamed.set()
+
+    renaming = threading.Thread(target=rename)
+    renaming.start()
+    renamed.wait()
+    found = [excess_of(os.getpid(), str(folder), resident_bytes_max=1 << 40) for _ in range(100)]
+    is_over.set()
+    renaming.join()
+
+    assert None not in found
+
+
+def test_a_folder_whose_path_is_too_long_is_removed_all_the_same(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    inside = os.open(tmp_path / "own", os.O_RDONLY)
+    for _ in range(20):
+        os.mkdir("n" * 250, dir_fd=inside)
+        outside, inside = inside, os.open("n" * 250, os.O_RDONLY, dir_fd=inside)
+        os.close(outside)
+    os.mkdir("b", 0o300, dir_fd=inside)
+    os.close(inside)
+
+    subprocess.run([sys.executable, "-c", _REMOVING, str(tmp_path / "own")], check=True)
+
+    assert not (tmp_path / "own").exists()
+
+
 def test_a_folder_that_may_not_be_read_is_removed_all_the_same(tmp_path: Path) -> None:
     inner = tmp_path / "own" / "inner"
     inner.mkdir(parents=True)
@@ -279,7 +318,18 @@ def test_cpu_time_that_was_not_reported_yet_is_a_credit_for_the_replies_behind()
         charged_us, _, ahead_us = charges_of(honest, worked, ahead_us, [b""], BY)
         charges.append(charged_us)
 
-    assert (charges, ahead_us) == ([2_900_000, 0, 100_000], 0)
+    assert (charges, ahead_us) == ([2_900_000, -100_000, 200_000], 0)
+
+
+def test_work_ahead_that_later_messages_may_do_uncharged_is_given_back() -> None:
+    three_pieces, none_more = Worked(0, 270_000), Worked(0, 0)
+
+    charges, ahead_us = [], 0
+    for worked in (three_pieces, none_more, none_more):
+        charged_us, _, ahead_us = charges_of(_reply(charged_us=0), worked, ahead_us, [b""], BY)
+        charges.append(charged_us)
+
+    assert (sum(charges), ahead_us) == (0, 0)
 
 
 @pytest.mark.parametrize("size", ["events", "key_bytes", "value_bytes", "detail_bytes"])

@@ -112,6 +112,17 @@ def test_loading_a_parser_again_is_charged_to_its_flow_and_uses_up_children(
     assert left_us < 100e6 - 2 * 200_000, "two loads behind the first took 300 ms each"
 
 
+BIT_BY_BIT = """
+import sys
+sys.modules["fleetlane.parsers.sandbox.child.attempts"].PART_BYTES = -1
+"""
+LARGE = """
+KEPT = b"x" * (500 << 20)
+
+class Large:
+    def parse(self, message):
+        yield {}
+"""
 FORGING = """
 import sys, time
 sys.modules["fleetlane.parsers.sandbox.child.charge"].Charge.used_us = lambda self: 0
@@ -176,6 +187,32 @@ def test_children_that_have_too_much_memory_together_do_not_wait(hostile: Progra
         outcomes_of(sandboxes, run_of(programs[1], [body_of(0)]))
 
         assert len(children_of(sandboxes._zygote.pid)) == 1
+
+
+def test_one_that_has_too_much_memory_ends_no_other_that_waits(
+    hostile: Program, install: Install
+) -> None:
+    large = program("large==1.0", install("large==1.0", "large:Large", LARGE))
+    small = [program(hostile.use, hostile.location, greeting=one) for one in ("a", "b", "c")]
+    with closing(Sandboxes(waiting_bytes_max=400 << 20)) as sandboxes:
+        for one in (*small[:2], large, small[2]):
+            outcomes_of(sandboxes, run_of(one, [body_of(0)]))
+
+        assert len(children_of(sandboxes._zygote.pid)) == 3
+
+
+def test_a_child_that_answers_bit_by_bit_and_hides_its_work_is_stopped_in_time(
+    thrifty: Sandboxes, install: Install
+) -> None:
+    code = BIT_BY_BIT + FORGING
+    forging = program("forging==1.0", install("forging==1.0", "forging:Forging", code))
+    budget = TimeBudget(flow_s_max=0.1)
+
+    verdicts = outcomes_of(thrifty, run_of(forging, [b""] * 300, parse_s=0.2), budget).verdicts
+
+    tried = [one for one in verdicts.values() if one is not Verdict.NOT_TRIED]
+    assert len(verdicts) == 300
+    assert len(tried) < 100
 
 
 @pytest.mark.parametrize(

@@ -153,11 +153,9 @@ class Attempts:
     def _one(self, waiting: Iterator[_Message], mark: int) -> tuple[Verdict, str]:
         """Parse one message; what a failed one appended to the columns is taken back.
 
-        ``TimeIsUp`` comes from a signal handler, so it may be raised between any two bytecodes
-        while ``soft_limit.message`` is set: also after the parser has returned, while the number
-        is being taken away. Hence the inner ``finally`` within the outer ``try``, which takes the
-        number away once more, and records are dropped by their count from before: that is right
-        wherever the append was cut.
+        A signal handler raises ``TimeIsUp`` between any two bytecodes while ``soft_limit.message``
+        is set, also while it is being taken away: hence the inner ``finally`` within the outer
+        ``try``, and records are dropped by their count from before.
         """
         soft_limit, events = self._soft_limit, len(self._columns.topic_indexes)
         try:

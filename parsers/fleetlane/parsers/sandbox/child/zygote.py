@@ -30,7 +30,7 @@ from fleetlane.parsers.sandbox.settings import inherited_environment
 
 COMMAND_BYTES_MAX: Final = 1 << 18
 DESCRIPTORS: Final = 3
-_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
 _STRAY_ROUNDS_MAX: Final = 200
 
 
@@ -50,10 +50,9 @@ class ZygoteProcess:
                 if not packet:
                     return
                 command = json.loads(packet)
-                answer: object
                 if "spawn" in command:
                     program = msgspec.convert(command["spawn"], Program)
-                    answer = {"pid": self._spawned(program, descriptors)}
+                    answer: object = {"pid": self._spawned(program, descriptors)}
                 elif "problems" in command:
                     answer = self._problems
                 else:
@@ -115,7 +114,9 @@ def _become_child(zygote: int, program: Program, descriptors: list[int], jail: J
             child = socket.socket(fileno=doorbell)
             os.nice(program.niceness)
             with suppress(OSError):  # where Linux shares CPUs by session first, that one counts
+                prctl(_PR_SET_DUMPABLE, 1)  # else this file is root's
                 Path("/proc/self/autogroup").write_text(str(program.niceness))
+            hide_memory()
             serve(program, child, (input_memory, progress), jail)
             code = os.EX_OK
     except BaseException:  # noqa: BLE001 - the process's edge

@@ -3,6 +3,7 @@
 import ctypes
 import os
 import shutil
+import stat
 import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
@@ -83,9 +84,10 @@ def remove_folder(folder: Path) -> None:
     """Remove what is in it too, also where it may not be read: its owner may change that."""
     with suppress(OSError):  # it is not there
         folder.chmod(0o700)
-        for place, inner, _ in folder.walk():
+        for _, inner, _, place in os.fwalk(folder):  # by descriptors: a path may be too long
             for one in inner:
-                (place / one).chmod(0o700)
+                if not stat.S_ISLNK(os.lstat(one, dir_fd=place).st_mode):
+                    os.chmod(one, 0o700, dir_fd=place)
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX
 from fleetlane.parsers.sandbox.jail.entering import FILES_MAX, FOLDER_BYTES_MAX, THREADS_MAX
 
+_COUNTS_MAX: Final = 20
 BEYOND_BYTES: Final = 2 * OUTPUT_BYTES_MAX + (1 << 30)
 """For the output and for the largest body, mapped and copied: of address space, once the parser is
 loaded; and of resident memory, always."""
@@ -39,9 +40,16 @@ def excess_of(pid: int, folder: str, *, resident_bytes_max: int) -> str | None:
 
 
 def _excess_in(folder: str) -> str | None:
+    for _ in range(_COUNTS_MAX):
+        with suppress(FileNotFoundError):  # a folder in it was moved or removed meanwhile
+            return _counted(folder)
+    return "its folders do not keep still" if Path(folder).is_dir() else None
+
+
+def _counted(folder: str) -> str | None:
     files, size_bytes, waiting = 0, 0, [folder]
-    while waiting:  # what it removes meanwhile does not end the count
-        with suppress(FileNotFoundError), os.scandir(waiting.pop()) as found:
+    while waiting:
+        with os.scandir(waiting.pop()) as found:
             for one in found:
                 files += 1
                 with suppress(FileNotFoundError):

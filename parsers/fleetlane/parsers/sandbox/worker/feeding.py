@@ -97,10 +97,11 @@ class Feeding:
         except InvalidReplyError as problem:
             self._after(_of_invalid_reply(self._children.end_current(), problem))
 
-    def _refusal(self) -> Attempt | None:
+    def _refusal(self, *, beyond_us: int = 0) -> Attempt | None:
         if self._time_budget.output.is_overdrawn(self._run.assignment.flow.stream):
             return Attempt(Verdict.SHARE_USED_UP)
-        return self._refused if self._time_budget.may_try(self._run.assignment) else NOT_TRIED
+        may_try = self._time_budget.may_try(self._run.assignment, beyond_us=beyond_us)
+        return self._refused if may_try else NOT_TRIED
 
     def _ask(self) -> None:
         child = self._children.current()
@@ -140,7 +141,9 @@ class Feeding:
         piece.first, piece.count = first + part.messages, piece.count - part.messages
         if not piece.count:
             self._asked.popleft()
-        if reply.is_retiring:
+        # One that keeps to its allowance stops by itself: no more is read of one that goes on.
+        beyond_us = int(2e6 * self._run.assignment.kill_s)
+        if reply.is_retiring or (self._asked and self._refusal(beyond_us=beyond_us) is not None):
             self._children.end_current()
             self._put_asked_back()
             self._check_respawns()

@@ -135,8 +135,8 @@ def charges_of(
 ) -> tuple[int, int, int]:
     """Microseconds and bytes: what the child reports, but no less than what the worker saw.
 
-    A child works ahead of its replies: ``ahead_us`` of that was charged before. The third number is
-    the same for the next reply.
+    A child works ahead of its replies: ``ahead_us`` of that was charged before, and is given back
+    where later replies did not use it. The third number is the same for the next reply.
     """
     beyond_us = max(worked) - int(len(bodies) * by.usual_s * 1e6)
     charged_bytes, messages = reply.charged_bytes, len(bodies)
@@ -144,7 +144,7 @@ def charges_of(
     if put_out_bytes > charged_bytes + usual_bytes(0, messages=messages):
         beyond_bytes = put_out_bytes - usual_bytes(sum(map(len, bodies)), messages=messages)
         charged_bytes = max(charged_bytes, beyond_bytes)
-    charged_us = max(0, reply.charged_us - ahead_us, beyond_us)
+    charged_us = max(-ahead_us, reply.charged_us - ahead_us, beyond_us)
     ahead_us += min(charged_us, worked.cpu_us) - reply.charged_us
     return charged_us, charged_bytes, max(0, ahead_us)
 
@@ -152,15 +152,11 @@ def charges_of(
 def rise_by_at_most(offsets: memoryview, step_max: int) -> bool:
     """Whether no 32-bit offset is negative or below the one before it, or above it by too much.
 
-    A child that could have Arrow read with offsets that go backwards or too far would have the
-    worker read memory that is not the column's, or crash. So all are checked; compared one by one
-    in Python they would cost ten times as much as this.
-
-    All offsets but the last, and all but the first, are read as one very long number each, in
-    which every offset is a digit of 32 bits. One subtraction of the two gives all steps at once.
-    So that no digit borrows from the next, each first gets its highest bit (the guard) set, which
-    no valid offset has: where the guard is still set afterwards, the step was not negative.
-    The largest step allowed, less the steps, is checked in the same way.
+    Else Arrow would read memory that is not the column's; one by one, Python takes ten times as
+    long. All offsets but the last, and all but the first, are one very long number each, in which
+    an offset is a digit of 32 bits: one subtraction gives all steps. Each digit first gets its
+    highest bit (the guard), which no valid offset has: where it is still set afterwards, the step
+    was not negative. The largest step is checked likewise.
     """
     steps_count, written = len(offsets) - 1, offsets.cast("B")
     guards = int.from_bytes(_GUARD * steps_count, "little")

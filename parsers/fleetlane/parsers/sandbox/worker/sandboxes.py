@@ -105,6 +105,8 @@ class Sandboxes:
         """End what the limits leave no room for: any run may have let its child grow."""
         left, left_bytes = PROGRAMS_MAX - 1, self._waiting_bytes_max
         for other in [one for one in reversed(self._children) if one != program]:
-            left, left_bytes = left - 1, left_bytes - self._children[other].resident_bytes()
-            if left < 0 or left_bytes < 0:
+            size_bytes = self._children[other].resident_bytes()
+            if left and size_bytes <= left_bytes:
+                left, left_bytes = left - 1, left_bytes - size_bytes
+            else:  # it alone: older ones that still have room may wait on
                 self._children.pop(other).close()
