@@ -118,7 +118,7 @@ def _read(place: str) -> tuple[set[str], str]:
 
 
 def _refusal_of(error: Exception) -> Exception | None:
-    """What a user is told of an error that is to be expected; ``None`` for any other."""
+    """What a user reads of an error that is to be expected; ``None`` for any other."""
     match error:
         case BrokenPipeError():
             return None  # typer ends `| head` quietly
