@@ -107,7 +107,7 @@ def test_more_than_one_call_holds_are_kept_and_found(table: "Table") -> None:
 
 
 def test_the_second_call_is_not_made_when_time_is_over(table: "Table") -> None:
-    clock = iter([0.0, 0.1, 0.3])
+    clock = iter([0.0, 0.1, 0.6])
     store = ReceiptStore(table, monotonic=lambda: next(clock))
 
     with pytest.raises(ReceiptsUnavailableError, match="are over"):
