@@ -109,7 +109,7 @@ def test_every_setting_that_the_page_names_is_one() -> None:
 def test_what_the_page_has_somebody_set_is_in_none_of_the_templates_that_tests_look_at(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    only_mentioned = {"engine", "nat_gateways", "region", "standard_workers"}
+    only_mentioned = {"engine", "nat_gateways", "region", "sandbox", "standard_workers"}
     before = published_settings_of("dev")
     filled_in = dict.fromkeys(AS_PUBLISHED, ("filled in",) * len(stages.STAGE_NAMES))
     monkeypatch.setattr(stages, "_SIDE_BY_SIDE", {**stages._SIDE_BY_SIDE, **filled_in})
