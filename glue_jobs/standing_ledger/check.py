@@ -11,7 +11,7 @@ from clients.accepted_counts import (
     AcceptedCounts,
     AcceptedCountsUnavailableError,
     AcceptedMinute,
-)  # fmt: skip
+)
 from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import DAY_MS, HOUR_MS

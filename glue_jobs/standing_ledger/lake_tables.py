@@ -30,6 +30,7 @@ from glue_jobs.engine.session import iceberg_table, table_name
 from glue_jobs.standing_ledger.messages import LakeRows
 
 _READ: Final = (RECEIVED, PARSED, PARKED, EVENTS, REPEATS)
+_ACCEPTED: Final = ("stream", "lane", "hour_ms", "accepted")
 _MESSAGE: Final = ("id", "stream", "lane", "attempt", "arrival_ms")
 _ARROW: Final = {
     "bigint": pa.int64(),
@@ -63,12 +64,12 @@ class LedgerTables:
 
     def accepted(self, hours: Collection[int]) -> Mapping[AcceptedMinute, int]:
         """What ingest counted of some hours, as far as the ledger has it; as of their beginning."""
+        if not hours:
+            return {}
         rows = self._table(LEDGER).where(F.col("hour_ms").isin([*hours])).dropna(subset="accepted")
         return {
-            AcceptedMinute(
-                stream=one.stream, lane=Lane(one.lane), minute_ms=one.hour_ms
-            ): one.accepted
-            for one in (rows.collect() if hours else ())
+            AcceptedMinute(stream=stream, lane=Lane(lane), minute_ms=hour_ms): accepted
+            for stream, lane, hour_ms, accepted in rows.select(*_ACCEPTED).collect()
         }
 
     def touched_hours(self, *, since_ms: int) -> set[int]:

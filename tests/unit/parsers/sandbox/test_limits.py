@@ -7,8 +7,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -132,51 +133,48 @@ def test_a_process_whose_first_thread_has_ended_is_over_its_limit(tmp_path: Path
     assert found == "its first thread has ended"
 
 
+def found_while(rename: Callable[[], None], folder: Path, *, times: int) -> list[str | None]:
+    """What is found in a folder, so often, while a thread gives what is in it other names."""
+    is_over, renamed = threading.Event(), threading.Event()
+
+    def rename_on() -> None:
+        while not is_over.is_set():
+            rename()
+            renamed.set()
+
+    renaming = threading.Thread(target=rename_on)
+    renaming.start()
+    renamed.wait()
+    found = [excess_of(os.getpid(), str(folder), resident_bytes_max=1 << 40) for _ in range(times)]
+    is_over.set()
+    renaming.join()
+    return found
+
+
 def test_files_that_get_other_names_meanwhile_are_counted(tmp_path: Path) -> None:
     for number in range(FILES_MAX + 50):
         (tmp_path / str(number)).touch()
-    is_over, renamed = threading.Event(), threading.Event()
 
     def rename() -> None:
-        while not is_over.is_set():
-            for number in range(FILES_MAX + 50):
-                (tmp_path / str(number)).rename(tmp_path / f"{number}-")
-            for number in range(FILES_MAX + 50):
-                (tmp_path / f"{number}-").rename(tmp_path / str(number))
-            renamed.set()
+        for number in range(FILES_MAX + 50):
+            (tmp_path / str(number)).rename(tmp_path / f"{number}-")
+        for number in range(FILES_MAX + 50):
+            (tmp_path / f"{number}-").rename(tmp_path / str(number))
 
-    renaming = threading.Thread(target=rename)
-    renaming.start()
-    renamed.wait()
-    found = [excess_of(os.getpid(), str(tmp_path), resident_bytes_max=1 << 40) for _ in range(300)]
-    is_over.set()
-    renaming.join()
-
-    assert None not in found
+    assert None not in found_while(rename, tmp_path, times=300)
 
 
 def test_what_lies_in_a_folder_that_gets_other_names_meanwhile_is_counted(tmp_path: Path) -> None:
-    folder = tmp_path / "own"
+    folder, numbers = tmp_path / "own", count()
     (folder / "0").mkdir(parents=True)
     for number in range(FILES_MAX + 50):
         (folder / "0" / str(number)).touch()
-    is_over, renamed = threading.Event(), threading.Event()
 
     def rename() -> None:
-        number = 0
-        while not is_over.is_set():
-            (folder / str(number)).rename(folder / str(number + 1))
-            number += 1
-            renamed.set()
+        number = next(numbers)
+        (folder / str(number)).rename(folder / str(number + 1))
 
-    renaming = threading.Thread(target=rename)
-    renaming.start()
-    renamed.wait()
-    found = [excess_of(os.getpid(), str(folder), resident_bytes_max=1 << 40) for _ in range(100)]
-    is_over.set()
-    renaming.join()
-
-    assert None not in found
+    assert None not in found_while(rename, folder, times=100)
 
 
 def test_a_folder_whose_path_is_too_long_is_removed_all_the_same(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def unblock(
     messages = where.platform().blocked_messages
 
     found = (one for topic in blocking_topics(stream) for one in messages.waiting(topic))
-    waiting = [one for one in found if at is None or str(one).startswith(f"{at}: ")]
+    waiting = [one for one in found if at in {None, f"{one.topic}/{one.partition}/{one.offset}"}]
     if not waiting:
         raise NothingBlockedError(stream)
     for one in waiting:
