@@ -74,8 +74,7 @@ def dynamodb_table(settings: AwsSettings, name: str, *, config: "Config | None" 
     import boto3  # noqa: PLC0415 - as above
 
     config = config or request_config(attempts=2)
-    resource = boto3.resource("dynamodb", config=config, **settings.for_boto3())
-    return resource.Table(name)
+    return boto3.resource("dynamodb", config=config, **settings.for_boto3()).Table(name)
 
 
 def client_config() -> "Config":

@@ -177,8 +177,7 @@ class FlowPublisher:
         raise NothingBeforeError
 
     def published(self, version: str, owner: str | None) -> PublishedFlows:
-        versions = self.flows if owner is None else self.owned.of(owner)
-        return versions.published(version)
+        return (self.flows if owner is None else self.owned.of(owner)).published(version)
 
     def parts(self, version: str, owner: str | None) -> Mapping[str, PublishedFlows]:
         """What each owner has in a version of all flows, or of its own, as it was published."""

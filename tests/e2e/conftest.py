@@ -74,7 +74,7 @@ def pytest_runtest_makereport(
     running = getattr(item, "funcargs", {}).get("running")
     if report.failed and isinstance(running, RunningPlatform):
         platform = running.platform
-        for part in (platform.broker, platform.aws, platform.gateway, *platform.applications):
+        for part in (*platform.applications, platform.gateway, platform.broker, platform.aws):
             report.sections.append((part.name, part.log_tail(LOG_LINES_MAX)))
     return report
 

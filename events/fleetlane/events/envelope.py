@@ -184,5 +184,4 @@ def raw_headers(headers: Iterable[Header]) -> list[Header]:
 
 def cut_to_bytes(text: str, bytes_max: int) -> bytes:
     """UTF-8 of ``text``, cut to at most ``bytes_max`` bytes at a character's end."""
-    encoded = text.encode(errors="replace")[:bytes_max]
-    return encoded.decode(errors="ignore").encode()
+    return text.encode(errors="replace")[:bytes_max].decode(errors="ignore").encode()

@@ -54,8 +54,7 @@ class Programs:
 
     def forget(self, *, usable_too: bool = True) -> None:
         """What can be used has been checked, all of its files: that is costly to do again."""
-        kept = {} if usable_too else {k: one for k, one in self._found.items() if not one.problem}
-        self._found = kept
+        self._found = {k: v for k, v in self._found.items() if not (usable_too or v.problem)}
         self._not_given.clear()
         if usable_too:
             self._folders.release_all()

@@ -1,20 +1,21 @@
 """Records that come one by one, taken together where several wait."""
 
 import threading
+import time
 from collections.abc import Iterable, Iterator
-from queue import Empty, Queue
+from queue import SimpleQueue
 from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 WAITING_MAX: Final = 256
-"""So many batches of Spark's wait at most, each of a record or an empty row; more are not read. A
-record may have a megabyte."""
+"""So many batches of Spark's wait at most, each of a record, which may have a megabyte."""
 
 GATHERED_BYTES_MAX: Final = 8 << 20
+_FULL_S: Final = 0.005
 
-type _Waiting = Queue[pa.RecordBatch | BaseException]
+type _Waiting = SimpleQueue[pa.RecordBatch | BaseException]
 """Batches, and behind the last one what reading ended by: ``StopIteration``, or an error."""
 
 
@@ -24,12 +25,12 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     Each for itself, a burst's records would cost a round trip to the sandbox and a hundred calls of
     Arrow's each. A thread reads on meanwhile.
     """
-    waiting: _Waiting = Queue(WAITING_MAX)
+    waiting: _Waiting = SimpleQueue()
     threading.Thread(target=_read, args=(batches, waiting), daemon=True).start()
     while True:
         found, ended = _taken(waiting)
         if found:
-            yield without_markers(pa.concat_batches(found))
+            yield pa.concat_batches(found)
         if isinstance(ended, StopIteration):
             return
         if ended is not None:
@@ -38,8 +39,10 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _read(batches: Iterable[pa.RecordBatch], waiting: _Waiting) -> None:
     try:
-        for batch in batches:
-            waiting.put(batch)
+        for records in filter(len, map(without_markers, batches)):
+            while waiting.qsize() >= WAITING_MAX:
+                time.sleep(_FULL_S)
+            waiting.put(records)
     except BaseException as problem:  # noqa: BLE001 - it is raised again by who waits
         waiting.put(problem)
     else:
@@ -49,17 +52,13 @@ def _read(batches: Iterable[pa.RecordBatch], waiting: _Waiting) -> None:
 def _taken(waiting: _Waiting) -> tuple[list[pa.RecordBatch], BaseException | None]:
     """Wait for a batch, and take all that are there with it; and the end, if it is."""
     found, found_bytes = list[pa.RecordBatch](), 0
-    one = waiting.get()
-    while not isinstance(one, BaseException):
+    while not found or (found_bytes <= GATHERED_BYTES_MAX and not waiting.empty()):
+        one = waiting.get()
+        if isinstance(one, BaseException):
+            return found, one
         found.append(one)
         found_bytes += one.nbytes
-        if found_bytes > GATHERED_BYTES_MAX:
-            return found, None
-        try:
-            one = waiting.get_nowait()
-        except Empty:
-            return found, None
-    return found, one
+    return found, None
 
 
 def without_markers(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -6,14 +6,14 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, Message
 
 from clients.kafka.producer import NotDurableError
 from fleetlane.events.heartbeats import Heartbeat
 from fleetlane.events.times import now_ms
 
 MESSAGES_MAX: Final = 10_000
-"""So many outputs are on their way to Kafka at most; more wait."""
+"""Where so many outputs are on their way to Kafka, more wait."""
 
 
 class Taken:
@@ -57,22 +57,25 @@ class TaskProgress:
             self._lag_ms = max(self._lag_ms, lag_ms)
         return taken
 
-    def begin_output(self, taken: Taken, topic: str) -> Callable[[KafkaError | None, object], None]:
-        """Count one output as on its way, once there is room; give what its delivery calls."""
+    def begin_outputs(
+        self, taken: Taken, count: int
+    ) -> Callable[[KafkaError | None, Message], None]:
+        """Count outputs as on their way, once there is room; give what each delivery calls."""
         with self._changed:
             self._changed.wait_for(lambda: self._in_flight < MESSAGES_MAX or self._problem)
             self._raise_problem()
-            taken.open_outputs += 1
-            self._in_flight += 1
+            taken.open_outputs += count
+            self._in_flight += count
 
-        def on_delivery(error: KafkaError | None, _message: object) -> None:
+        def on_delivery(error: KafkaError | None, message: Message) -> None:
             with self._changed:
                 taken.open_outputs -= 1
                 self._in_flight -= 1
                 if error is not None and self._problem is None:
                     waited_s = self._monotonic() - taken.taken_s
-                    self._problem = NotDurableError(topic, waited_s, error.str())
-                self._advance()
+                    self._problem = NotDurableError(message.topic() or "", waited_s, error.str())
+                if error is not None or not taken.open_outputs:
+                    self._advance()
 
         return on_delivery
 

@@ -55,8 +55,8 @@ class WorkerSink:
         Blocks while too much is on its way. Raises ``NotDurableError`` if a record before failed.
         """
         topics, keys, values, headers = (column.to_pylist() for column in batch.columns)
+        on_delivery = progress.begin_outputs(taken, len(topics))
         for topic, key, value, pairs in zip(topics, keys, values, headers, strict=True):
-            on_delivery = progress.begin_output(taken, topic)
             self._produce(topic, key, value, _headers(topic, pairs), on_delivery)
         return output_counts(topics, values)
 

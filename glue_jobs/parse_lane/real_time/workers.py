@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Final
 
@@ -17,7 +17,7 @@ from clients.kafka.producer import NotDurableError
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import FLEET_HEARTBEATS
-from glue_jobs.parse_lane.parse import ParseBatches, lane_parser_of, parsed_batches
+from glue_jobs.parse_lane.parse import ParseBatches, freeze_loaded, lane_parser_of, parsed_batches
 from glue_jobs.parse_lane.real_time.gathering import gathered
 from glue_jobs.parse_lane.real_time.progress import Taken, TaskProgress
 from glue_jobs.parse_lane.real_time.worker_sink import DELIVERY_TIMEOUT_S, WorkerSink
@@ -41,13 +41,12 @@ def parsing_in_real_time(arguments: ParseLaneArguments) -> ParseBatches:
         with worker.task() as progress:
             lane_parser = lane_parser_of(arguments)
             for records in gathered(batches):
-                if not len(records):
-                    continue
                 taken = _taken(progress, records)
                 for outputs in parsed_batches(lane_parser, [records]):
                     progress.count(worker.sink.write(outputs, progress, taken))
                 progress.parsed(taken)
             progress.wait_until_durable(DELIVERY_TIMEOUT_S)
+            freeze_loaded()
         yield OutputBatches().taken()
 
     return parse
@@ -119,10 +118,8 @@ class Worker:
             if not is_over and progress.is_over:
                 return
             beat = progress.heartbeat(problem=problem, is_over=is_over)
-            try:
+            with suppress(BufferError, KafkaException):  # silence says as much
                 self.sink.send(FLEET_HEARTBEATS, beat.to_json())
-            except (BufferError, KafkaException):  # silence says as much
-                return
 
 
 @cache

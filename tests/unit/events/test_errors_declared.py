@@ -9,6 +9,7 @@ from string import Formatter
 import pytest
 
 import clients
+import fleetlane.cli
 import fleetlane.events
 import fleetlane.parsers
 import operations
@@ -69,7 +70,7 @@ def _all_errors(of: type[FleetlaneError] = FleetlaneError) -> list[type[Fleetlan
 
 @pytest.fixture(scope="module")
 def all_errors() -> list[type[FleetlaneError]]:
-    for package in (clients, operations, fleetlane.events, fleetlane.parsers):
+    for package in (clients, operations, fleetlane.cli, fleetlane.events, fleetlane.parsers):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     return _all_errors()

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, Message
 
 from clients.kafka.producer import NotDurableError
 from fleetlane.events.heartbeats import heartbeat_from
@@ -10,7 +10,7 @@ from glue_jobs.parse_lane.real_time.progress import TaskProgress
 from glue_jobs.parse_lane.real_time.workers import _taken
 from tests.unit.glue_jobs.conftest import RAW_SCHEMA, message_of, record_of
 
-CANONICAL = "canonical.pulse"
+DELIVERED = Message(topic="canonical.pulse")
 FAILED = KafkaError(KafkaError._MSG_TIMED_OUT)
 
 
@@ -30,16 +30,28 @@ def progress() -> TaskProgress:
 def test_an_offset_is_durable_once_all_before_it_is(progress: TaskProgress) -> None:
     first = progress.take("raw.fast", 1, range(7, 8), lag_ms=3)
     second = progress.take("raw.fast", 1, range(8, 10), lag_ms=2)
-    of_first, of_second = (progress.begin_output(one, CANONICAL) for one in (first, second))
+    of_first, of_second = (progress.begin_outputs(one, 1) for one in (first, second))
     progress.parsed(first)
     progress.parsed(second)
 
-    of_second(None, None)
+    of_second(None, DELIVERED)
     before = progress.heartbeat()
-    of_first(None, None)
+    of_first(None, DELIVERED)
 
     assert (before.topic, before.partition, before.durable_offset) == ("raw.fast", 1, 7)
     assert progress.heartbeat().durable_offset == 10
+
+
+def test_records_are_done_once_all_of_their_outputs_are(progress: TaskProgress) -> None:
+    taken = progress.take("raw.fast", 0, range(5), lag_ms=0)
+    on_delivery = progress.begin_outputs(taken, 2)
+    progress.parsed(taken)
+
+    on_delivery(None, DELIVERED)
+    before = progress.heartbeat()
+    on_delivery(None, DELIVERED)
+
+    assert (before.durable_offset, progress.heartbeat().durable_offset) == (0, 5)
 
 
 def test_a_message_without_outputs_so_far_is_not_done(progress: TaskProgress) -> None:
@@ -54,7 +66,7 @@ def test_a_message_without_outputs_so_far_is_not_done(progress: TaskProgress) ->
 
 def test_a_failed_output_ends_the_task_and_is_reported(progress: TaskProgress) -> None:
     taken = progress.take("raw.fast", 0, range(5, 6), lag_ms=0)
-    progress.begin_output(taken, CANONICAL)(FAILED, None)
+    progress.begin_outputs(taken, 1)(FAILED, DELIVERED)
 
     beat = progress.heartbeat()
 
@@ -62,13 +74,13 @@ def test_a_failed_output_ends_the_task_and_is_reported(progress: TaskProgress) -
     with pytest.raises(NotDurableError):
         progress.parsed(taken)
     with pytest.raises(NotDurableError):
-        progress.begin_output(taken, CANONICAL)
+        progress.begin_outputs(taken, 1)
     assert progress.heartbeat().durable_offset == 5
 
 
 def test_what_is_not_confirmed_in_time_ends_the_task(progress: TaskProgress) -> None:
     taken = progress.take("raw.fast", 0, range(1), lag_ms=0)
-    progress.begin_output(taken, CANONICAL)
+    progress.begin_outputs(taken, 1)
     progress.parsed(taken)
 
     with pytest.raises(NotDurableError, match="1 on their way"):

@@ -73,8 +73,7 @@ def _compiled(schema: object, scope: _Scope) -> Read:
         return _named(kind, schema, scope)
     if kind in ("array", "map"):
         return _array(schema, scope) if kind == "array" else _map(schema, scope)
-    read = PRIMITIVES.get(kind) or _compiled(kind, scope)
-    return _converted(schema, read, scope)
+    return _converted(schema, PRIMITIVES.get(kind) or _compiled(kind, scope), scope)
 
 
 def _converted(schema: Mapping[str, object], read: Read, scope: _Scope) -> Read:
