@@ -35,8 +35,7 @@ def with_markers(records: DataFrame) -> DataFrame:
     for the next record of its partition.
     """
     record = F.struct(*records.columns)
-    nothing = F.lit(None).cast(records.schema)
-    return records.select(F.inline(F.array(record, nothing)))
+    return records.select(F.inline(F.array(record, F.lit(None).cast(records.schema))))
 
 
 def started_in_real_time(

@@ -40,13 +40,14 @@ def parsing_in_real_time(arguments: ParseLaneArguments) -> ParseBatches:
         worker = _worker(arguments)
         with worker.task() as progress:
             lane_parser = lane_parser_of(arguments)
-            for records in gathered(batches):
+            for number, records in enumerate(gathered(batches)):
                 taken = _taken(progress, records)
                 for outputs in parsed_batches(lane_parser, [records]):
                     progress.count(worker.sink.write(outputs, progress, taken))
                 progress.parsed(taken)
+                if not number:  # not at the end, where the next batch would wait for it
+                    freeze_loaded()
             progress.wait_until_durable(DELIVERY_TIMEOUT_S)
-            freeze_loaded()
         yield OutputBatches().taken()
 
     return parse
