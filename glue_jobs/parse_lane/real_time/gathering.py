@@ -1,9 +1,8 @@
 """Records that come one by one, taken together where several wait."""
 
 import threading
-import time
 from collections.abc import Iterable, Iterator
-from queue import SimpleQueue
+from queue import Queue
 from typing import Final
 
 import pyarrow as pa
@@ -13,9 +12,8 @@ WAITING_MAX: Final = 256
 """So many batches of Spark's wait at most, each of a record, which may have a megabyte."""
 
 GATHERED_BYTES_MAX: Final = 8 << 20
-_FULL_S: Final = 0.005
 
-type _Waiting = SimpleQueue[pa.RecordBatch | BaseException]
+type _Waiting = Queue[pa.RecordBatch | BaseException]
 """Batches, and behind the last one what reading ended by: ``StopIteration``, or an error."""
 
 
@@ -25,7 +23,7 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     Each for itself, a burst's records would cost a round trip to the sandbox and a hundred calls of
     Arrow's each. A thread reads on meanwhile.
     """
-    waiting: _Waiting = SimpleQueue()
+    waiting: _Waiting = Queue(WAITING_MAX)
     threading.Thread(target=_read, args=(batches, waiting), daemon=True).start()
     while True:
         found, ended = _taken(waiting)
@@ -40,8 +38,6 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _read(batches: Iterable[pa.RecordBatch], waiting: _Waiting) -> None:
     try:
         for records in filter(len, map(without_markers, batches)):
-            while waiting.qsize() >= WAITING_MAX:
-                time.sleep(_FULL_S)
             waiting.put(records)
     except BaseException as problem:  # noqa: BLE001 - it is raised again by who waits
         waiting.put(problem)

@@ -13,7 +13,7 @@ from fleetlane.events.heartbeats import Heartbeat
 from fleetlane.events.times import now_ms
 
 MESSAGES_MAX: Final = 10_000
-"""Where so many outputs are on their way to Kafka, more wait."""
+"""So many outputs are on their way to Kafka at most; more wait."""
 
 
 class Taken:
@@ -62,7 +62,7 @@ class TaskProgress:
     ) -> Callable[[KafkaError | None, Message], None]:
         """Count outputs as on their way, once there is room; give what each delivery calls."""
         with self._changed:
-            self._changed.wait_for(lambda: self._in_flight < MESSAGES_MAX or self._problem)
+            self._changed.wait_for(lambda: self._in_flight + count <= MESSAGES_MAX or self._problem)
             self._raise_problem()
             taken.open_outputs += count
             self._in_flight += count
@@ -74,8 +74,7 @@ class TaskProgress:
                 if error is not None and self._problem is None:
                     waited_s = self._monotonic() - taken.taken_s
                     self._problem = NotDurableError(message.topic() or "", waited_s, error.str())
-                if error is not None or not taken.open_outputs:
-                    self._advance()
+                self._advance()
 
         return on_delivery
 

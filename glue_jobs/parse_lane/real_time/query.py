@@ -35,7 +35,8 @@ def with_markers(records: DataFrame) -> DataFrame:
     for the next record of its partition.
     """
     record = F.struct(*records.columns)
-    return records.select(F.inline(F.array(record, F.lit(None).cast(records.schema))))
+    nothing = F.lit(None).cast(records.schema)
+    return records.select(F.inline(F.array(record, nothing)))
 
 
 def started_in_real_time(

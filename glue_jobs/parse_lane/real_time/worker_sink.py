@@ -1,6 +1,7 @@
 """What a worker writes to Kafka itself, as Spark's sink would: to the same partitions, alike."""
 
 from collections.abc import Mapping
+from itertools import batched
 from typing import Any, Final
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ DELIVERY_TIMEOUT_S: Final = 120.0
 
 _QUEUE_KIB_MAX: Final = 64 << 10
 _FULL_POLL_S: Final = 0.05
+_BEGUN_TOGETHER: Final = 100
 _LINGER_MS: Final = 1
 """So that the events of one message come to the broker in one request, not in one each."""
 
@@ -55,9 +57,11 @@ class WorkerSink:
         Blocks while too much is on its way. Raises ``NotDurableError`` if a record before failed.
         """
         topics, keys, values, headers = (column.to_pylist() for column in batch.columns)
-        on_delivery = progress.begin_outputs(taken, len(topics))
-        for topic, key, value, pairs in zip(topics, keys, values, headers, strict=True):
-            self._produce(topic, key, value, _headers(topic, pairs), on_delivery)
+        rows = zip(topics, keys, values, headers, strict=True)
+        for outputs in batched(rows, _BEGUN_TOGETHER, strict=False):
+            on_delivery = progress.begin_outputs(taken, len(outputs))
+            for topic, key, value, pairs in outputs:
+                self._produce(topic, key, value, _headers(topic, pairs), on_delivery)
         return output_counts(topics, values)
 
     def serve(self, timeout_s: float) -> None:

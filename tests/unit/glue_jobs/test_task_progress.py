@@ -1,12 +1,14 @@
 """A task in real time is as far as all before is parsed, and durable in Kafka."""
 
+import threading
+
 import pyarrow as pa
 import pytest
 from confluent_kafka import KafkaError, Message
 
 from clients.kafka.producer import NotDurableError
 from fleetlane.events.heartbeats import heartbeat_from
-from glue_jobs.parse_lane.real_time.progress import TaskProgress
+from glue_jobs.parse_lane.real_time.progress import MESSAGES_MAX, TaskProgress
 from glue_jobs.parse_lane.real_time.workers import _taken
 from tests.unit.glue_jobs.conftest import RAW_SCHEMA, message_of, record_of
 
@@ -52,6 +54,21 @@ def test_records_are_done_once_all_of_their_outputs_are(progress: TaskProgress) 
     on_delivery(None, DELIVERED)
 
     assert (before.durable_offset, progress.heartbeat().durable_offset) == (0, 5)
+
+
+def test_outputs_wait_while_they_would_be_too_many_on_their_way(progress: TaskProgress) -> None:
+    taken = progress.take("raw.fast", 0, range(1), lag_ms=0)
+    on_delivery = progress.begin_outputs(taken, MESSAGES_MAX)
+
+    waiting = threading.Thread(target=progress.begin_outputs, args=(taken, 2), daemon=True)
+    waiting.start()
+    on_delivery(None, DELIVERED)
+    waiting.join(0.1)
+    is_waiting = waiting.is_alive()
+    on_delivery(None, DELIVERED)
+    waiting.join(10)
+
+    assert (is_waiting, waiting.is_alive()) == (True, False)
 
 
 def test_a_message_without_outputs_so_far_is_not_done(progress: TaskProgress) -> None:
