@@ -11,7 +11,7 @@ from fleetlane.events.lanes import PARSE_GRACE_FACTOR, PAYLOAD_BYTES_MAX, Lane, 
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.output_budget import OutputBudget
 from fleetlane.parsers.sandbox.runs import Assignment
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
+from fleetlane.parsers.sandbox.time_budget import NO_END_S, TimeBudget
 
 BATCHES_TO_ALARM: Final = 3
 """A batch's budget of time: so many batches that use theirs up bring the lane's lag to an alarm."""
@@ -48,8 +48,7 @@ BULK_BATCH_BYTES_MAX: Final = 4 * PAYLOAD_BYTES_MAX
 SLOW_OUTPUT_FACTOR: Final = 4
 """How much more output a flow, and all together, may have in the slow lane than in the bulk one."""
 
-_NO_END_S: Final = 1e6
-_ALL_US: Final = int(_NO_END_S * 1e6)
+_ALL_US: Final = int(NO_END_S * 1e6)
 
 
 class FlowBudgets:
@@ -122,7 +121,7 @@ class FlowBudgets:
         if self._is_over_bulk:
             return TimeBudget(flow_s_max=OVER_FLOW_S_MAX)
         if self._is_endless:
-            return TimeBudget(flow_s_max=_NO_END_S)
+            return TimeBudget(flow_s_max=NO_END_S)
         output = self._full_output()
         if self.lane is Lane.BULK:
             return TimeBudget(flow_s_max=BULK_FLOW_S_MAX, output=output)

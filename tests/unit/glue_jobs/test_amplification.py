@@ -200,6 +200,20 @@ def test_what_exceeds_its_budget_where_all_are_over_goes_to_the_slow_lane(
     assert [row.topic for row in rows] == ["raw.slow", "fleet.parsed"]
 
 
+def test_what_was_over_its_budget_in_the_slow_lane_is_parsed_whatever_a_child_reported(
+    sandboxes: ParsesRuns,
+) -> None:
+    budgets = FlowBudgets(Lane.SLOW, LANE_LIMITS[Lane.SLOW], is_over=True)
+    lane, parsers = lane_of(budgets, sandboxes)
+    chosen = parsers.chosen(message_of(b"{}"))
+    assert isinstance(chosen, ChosenParser)
+    budgets.time.charge(chosen.assignment, 1 << 62)
+
+    told = told_of(rows_after(lane, numbered([message_of(b"{}")])))
+
+    assert {one.outcome for one in told} == {"parsed"}
+
+
 def test_a_flow_whose_time_is_used_up_is_diverted_before_its_bodies_are_inflated(
     sandboxes: ParsesRuns,
 ) -> None:

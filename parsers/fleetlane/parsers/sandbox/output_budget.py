@@ -2,7 +2,9 @@
 
 import logging
 import time
+from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from fleetlane.events.token_bucket import TokenBucket
@@ -28,32 +30,26 @@ class OutputBudget:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._flow_bytes_max, self._batch_bytes_max = flow_bytes_max, batch_bytes_max
-        self._regained, self._monotonic = regained_bytes_per_s, monotonic
-        self._flows: dict[str, TokenBucket] = {}
-        self._batch_bytes = 0
+        self.has_end = flow_bytes_max < NO_END_BYTES
+        self._monotonic, self._batch_bytes = monotonic, 0
+        per_s = regained_bytes_per_s
+        full = partial(TokenBucket.full, burst=flow_bytes_max, per_s=per_s, now_s=0)
+        self._flows = defaultdict[str, TokenBucket](full)
 
     def left_bytes(self, stream: str) -> int:
         """What the flow's next messages may take in all; never negative."""
-        now_s, left = self._monotonic(), self._batch_bytes_max - self._batch_bytes
-        if stream in self._flows:
-            left = min(left, int(self._flows[stream].left_at(now_s)))
-        return max(0, min(left, self._flow_bytes_max))
+        left_bytes = int(self._flows[stream].left_at(self._monotonic()))
+        return max(0, min(left_bytes, self._batch_bytes_max - self._batch_bytes))
 
     def is_overdrawn(self, stream: str) -> bool:
         """Whether more is missing than a flow may have: many little ones, or a child that lies."""
-        of_flow = self._flows.get(stream)
-        return of_flow is not None and of_flow.left_at(self._monotonic()) < -self._flow_bytes_max
+        return self._flows[stream].left_at(self._monotonic()) < -self._flow_bytes_max
 
     def charge(self, stream: str, charged_bytes: int) -> None:
         """Take what messages have become beyond what is usual."""
-        if not charged_bytes:
+        if not (charged_bytes and self.has_end):  # without one, a child may report anything
             return
-        now_s = self._monotonic()
-        if stream not in self._flows:
-            self._flows[stream] = TokenBucket.full(
-                burst=self._flow_bytes_max, per_s=self._regained, now_s=now_s
-            )
-        bucket = self._flows[stream]
+        now_s, bucket = self._monotonic(), self._flows[stream]
         left_bytes = max(0, int(bucket.left_at(now_s)))
         bucket.overdraw(now_s, min(charged_bytes, self._flow_bytes_max))
         self._batch_bytes += min(charged_bytes, left_bytes)

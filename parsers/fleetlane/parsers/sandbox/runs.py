@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, NamedTuple, Self
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -126,11 +126,6 @@ class TimeAllowance(NamedTuple):
     short_us: int
     output_bytes: int
     """For what grows beyond what is usual, as ``child.charge`` counts it."""
-
-    def less(self, used_us: int, used_bytes: int) -> Self:
-        return self._replace(
-            budget_us=self.budget_us - used_us, output_bytes=self.output_bytes - used_bytes
-        )
 
     @property
     def total_s(self) -> float:

@@ -3,7 +3,9 @@
 import logging
 import os
 import time
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +14,9 @@ from fleetlane.parsers.sandbox.output_budget import OutputBudget
 from fleetlane.parsers.sandbox.runs import Assignment, TimeAllowance
 
 _log = logging.getLogger(__name__)
+
+NO_END_S: Final = 1e6
+"""A budget of so much is not charged: a child may report anything."""
 
 SHORT_US_MIN: Final = 5_000
 """No message is cut before: a computer that does something else in between would cut quick ones."""
@@ -42,17 +47,18 @@ class TimeBudget:
         ``overdraft_s_max`` is how much more its messages may use while they have the shorter limit,
         ``regained_share`` what each flow may use besides of the time that passes.
         """
-        self._flow_s_max, self._overdraft_us = flow_s_max, int(overdraft_s_max * 1e6)
-        self._share, self._monotonic = regained_share, monotonic
+        self._overdraft_us, self._monotonic = int(overdraft_s_max * 1e6), monotonic
         self.output = output or OutputBudget()
-        self._flows: dict[str, TokenBucket] = {}  # in microseconds
+        self.has_end = self.output.has_end or flow_s_max < NO_END_S
+        burst_us, us_per_s = flow_s_max * 1e6, regained_share * 1e6
+        full = partial(TokenBucket.full, burst=burst_us, per_s=us_per_s, now_s=0)
+        self._flows = defaultdict[str, TokenBucket](full)
         self._usual_us: dict[str, float] = {}
         self._reported = set[str]()
 
     def left_us(self, assignment: Assignment) -> int:
         """What the flow has left; negative once it has used more than there was."""
-        now_s = self._monotonic()
-        return int(self._flow(assignment.flow.stream, now_s).left_at(now_s))
+        return int(self._flows[assignment.flow.stream].left_at(self._monotonic()))
 
     def may_try(self, assignment: Assignment, *, beyond_us: int = 0) -> bool:
         """Whether messages of the flow may be tried, if only with the shorter limit."""
@@ -70,9 +76,9 @@ class TimeBudget:
     def charge(self, assignment: Assignment, charged_us: int, parse_us: Sequence[int] = ()) -> None:
         """Take what messages have used. ``parse_us`` of each: 0 where it was not tried."""
         stream, now_s = assignment.flow.stream, self._monotonic()
-        bucket = self._flow(stream, now_s)
+        bucket = self._flows[stream]
         was_left = bucket.left_at(now_s) >= 0
-        bucket.overdraw(now_s, charged_us)
+        bucket.overdraw(now_s, charged_us if self.has_end else 0)
         if was_left and bucket.left < 0 and stream not in self._reported:
             self._reported.add(stream)
             _log.warning("flow %s used up its time budget: its slow messages are deferred", stream)
@@ -92,13 +98,6 @@ class TimeBudget:
         usual_us = self._usual_us.setdefault(stream, now_us)
         weight = min(1.0, step * len(in_order_us) / _USUAL_AMONG)
         self._usual_us[stream] = usual_us + (now_us - usual_us) * weight
-
-    def _flow(self, stream: str, now_s: float) -> TokenBucket:
-        if stream not in self._flows:
-            self._flows[stream] = TokenBucket.full(
-                burst=self._flow_s_max * 1e6, per_s=self._share * 1e6, now_s=now_s
-            )
-        return self._flows[stream]
 
 
 TICKS_SEEN_MAX: Final = 2

@@ -17,7 +17,7 @@ from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from fleetlane.parsers.sandbox.results import Attempt, Verdict
 from fleetlane.parsers.sandbox.runs import Run, envelope_of
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
+from fleetlane.parsers.sandbox.time_budget import NO_END_S, TimeBudget
 from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial, TrialEvent
 
 _subjects = msgspec.json.Decoder(Subject)
@@ -56,7 +56,7 @@ def outcomes_of(sandboxes: ParsesRuns, subject: Subject, trials: Sequence[Trial]
     )
     attempts: dict[int, Attempt] = {}
     events: defaultdict[int, list[TrialEvent]] = defaultdict(list)
-    for result in sandboxes.parsed(run, TimeBudget(flow_s_max=1e6)):
+    for result in sandboxes.parsed(run, TimeBudget(flow_s_max=NO_END_S)):
         attempts.update(result.attempts)
         for record in result.records:
             canonical = canonical_event_from(record.value)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fleetlane.parsers.contract import MalformedMessage
+from fleetlane.parsers.sandbox.results import NO_TIME, Verdict
 
 type Order = dict[str, Any]
 type Event = Mapping[str, object]
@@ -308,6 +309,19 @@ def _told(**sizes: int) -> bytes:
     return struct.pack("<10q", *(sizes.get(name, 0) for name in names))
 
 
+def _says(verdict: Verdict) -> Callable[[Order], None]:
+    """Have our own code in this process note so of each message from now on."""
+
+    def act(_: Order) -> None:
+        def note(self: Any, _verdict: Verdict, events_before: int, _took_us: int) -> None:
+            self._columns.take_back_to(events_before)
+            self._rows += (verdict, 0, 0, NO_TIME, NO_TIME)
+
+        sys.modules["fleetlane.parsers.sandbox.child.attempts"].Attempts._note = note
+
+    return act
+
+
 def _forges_a_deep_record(_: Order) -> None:
     """Have this process write events for a while that no canonical form can be made of."""
     encoding = sys.modules["fleetlane.parsers.sandbox.child.encoding"]
@@ -398,6 +412,9 @@ ACTS: dict[str, Callable[[Order], None]] = {
     "forges-progress-for-ever": _forges_progress_for_ever,
     "blames-and-exits": _blames_and_exits,
     "forges-a-deep-record": _forges_a_deep_record,
+    "says-that-it-was-not-tried": _says(Verdict.NOT_TRIED),
+    "says-that-it-was-cut-short": _says(Verdict.CUT_SHORT),
+    "says-that-its-share-is-used-up": _says(Verdict.SHARE_USED_UP),
     "sends-a-strange-packet": _sends(b"strange"),
     "sends-an-empty-packet": _sends(b""),
     "sends-a-reply-below-zero": _sends(_told(values=-8)),

@@ -192,6 +192,28 @@ def test_a_folder_whose_path_is_too_long_is_removed_all_the_same(tmp_path: Path)
     assert not (tmp_path / "own").exists()
 
 
+def test_a_folder_that_is_deeper_than_a_process_has_descriptors_is_removed(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+
+    subprocess.run([sys.executable, "-c", _DEEP + _REMOVING, str(own)], check=True)
+
+    assert not own.exists()
+
+
+_DEEP = """
+import os, resource, sys
+place = os.open(sys.argv[1], os.O_RDONLY)
+for _ in range(1_000):
+    os.mkdir("n" * 250, dir_fd=place)
+    open(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=place), "wb").close()
+    outside, place = place, os.open("n" * 250, os.O_RDONLY, dir_fd=place)
+    os.close(outside)
+os.close(place)
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+"""
+
+
 def test_a_folder_that_may_not_be_read_is_removed_all_the_same(tmp_path: Path) -> None:
     inner = tmp_path / "own" / "inner"
     inner.mkdir(parents=True)

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from fleetlane.events.token_bucket import TokenBucket
+from fleetlane.parsers.sandbox.packets import Request
 from fleetlane.parsers.sandbox.results import DETAIL_CHARS_MAX, Verdict
 from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.shared_memory import WorkerMemory
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.children import LOAD_USUAL_S, Loads
-from fleetlane.parsers.sandbox.worker.parser_child import ParserNotLoadedError
+from fleetlane.parsers.sandbox.worker.parser_child import ParserChild, ParserNotLoadedError
 from fleetlane.parsers.sandbox.worker.sandboxes import PROGRAMS_MAX, Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,
@@ -110,6 +112,66 @@ def test_loading_a_parser_again_is_charged_to_its_flow_and_uses_up_children(
     assert verdicts[:3] == [Verdict.OK] * 3
     left_us = budget.left_us(runs[0].assignment)
     assert left_us < 100e6 - 2 * 200_000, "two loads behind the first took 300 ms each"
+
+
+def test_a_parser_whose_child_made_room_for_another_has_used_up_as_many_as_before(
+    hostile: Program,
+) -> None:
+    other = program(hostile.use, hostile.location, greeting="other")
+    run = run_of(hostile, [body_of(0, "exits"), body_of(1)])
+    few = Sandboxes(
+        new_respawns=lambda: TokenBucket.full(burst=2, per_s=0, now_s=0), waiting_bytes_max=0
+    )
+
+    with closing(few) as sandboxes:
+        first = outcomes_of(sandboxes, run).verdicts
+        outcomes_of(sandboxes, run_of(other, [body_of(0)]))
+        second = outcomes_of(sandboxes, run).verdicts
+
+    assert first == {0: Verdict.CRASHED, 1: Verdict.OK}
+    assert second == dict.fromkeys((0, 1), Verdict.CHILDREN_USED_UP)
+
+
+def test_a_death_is_not_charged_what_the_reply_before_it_took(
+    sandboxes: Sandboxes, hostile: Program
+) -> None:
+    budget = TimeBudget(flow_s_max=100)
+    works = run_of(hostile, [body_of(0, "works-a-while", work_s=3.0)], parse_s=6)
+    outcomes_of(sandboxes, works, budget)
+    before_us = budget.left_us(works.assignment)
+
+    outcomes_of(sandboxes, run_of(hostile, [body_of(1, "exits")], parse_s=6), budget)
+
+    assert before_us - budget.left_us(works.assignment) < 2_000_000
+
+
+def test_a_parser_that_fakes_progress_until_it_is_killed_pays_for_the_time(
+    sandboxes: Sandboxes, hostile: Program
+) -> None:
+    budget = TimeBudget(flow_s_max=0.5)
+    bodies = [body_of(number, "forges-progress-for-ever") for number in range(20)]
+
+    verdicts = list(outcomes_of(sandboxes, run_of(hostile, bodies), budget).verdicts.values())
+
+    assert verdicts.count(Verdict.NOT_TRIED) > 10
+
+
+def test_behind_a_death_a_chunk_s_messages_are_sent_one_by_one(
+    sandboxes: Sandboxes, hostile: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else one parser could die of each, and have the time of all others every time."""
+    asked, ask = list[int](), ParserChild.ask
+
+    def noted(child: ParserChild, request: Request, memory: WorkerMemory | None) -> None:
+        asked.append(request.messages)
+        ask(child, request, memory)
+
+    monkeypatch.setattr(ParserChild, "ask", noted)
+    bodies = [body_of(number, "exits" if number == 4 else "good") for number in range(10)]
+
+    outcomes_of(sandboxes, run_of(hostile, bodies))
+
+    assert (asked[0], set(asked[1:])) == (10, {1})
 
 
 BIT_BY_BIT = """

@@ -2,7 +2,8 @@
 
 import pytest
 
-from fleetlane.parsers.sandbox.time_budget import SHORT_US_MIN, TimeBudget
+from fleetlane.parsers.sandbox.output_budget import NO_END_BYTES
+from fleetlane.parsers.sandbox.time_budget import NO_END_S, SHORT_US_MIN, TimeBudget
 from tests.unit.parsers.sandbox.conftest import program, run_of
 
 SECOND_US = 1_000_000
@@ -47,6 +48,17 @@ def test_without_a_share_nothing_comes_back() -> None:
     clock.now_s += 1_000
 
     assert budget.left_us(GPS) == -SECOND_US
+
+
+def test_whatever_a_child_reports_uses_up_no_budget_that_has_no_end() -> None:
+    budget, stream = TimeBudget(flow_s_max=NO_END_S), GPS.flow.stream
+
+    for _ in range(3):
+        budget.charge(GPS, 1 << 62)
+        budget.output.charge(stream, 1 << 62)
+
+    assert budget.may_try(GPS)
+    assert budget.output.left_bytes(stream) == NO_END_BYTES
 
 
 @pytest.mark.parametrize(

@@ -143,8 +143,10 @@ class _Server:
     ) -> tuple[int, bool]:
         columns = Columns()
         assignment = _assignment_from(messages.assignment)
-        allowance = request.allowance.less(
-            self._charged[0] - request.charged_us, self._charged[1] - request.charged_bytes
+        given = request.allowance
+        allowance = given._replace(
+            budget_us=given.budget_us - self._charged[0] + request.charged_us,
+            output_bytes=given.output_bytes - self._charged[1] + request.charged_bytes,
         )
         encoder = Encoder(assignment, self._parser, columns, left_bytes=allowance.output_bytes)
         if messages.encodings:  # what comes plain is left out of account, too

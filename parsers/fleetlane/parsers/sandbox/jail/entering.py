@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-import shutil
+import secrets
 import stat
 import tempfile
 from contextlib import suppress
@@ -81,14 +81,44 @@ def hide_memory() -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove what is in it too, also where it may not be read: its owner may change that."""
+    """Remove what is in it too, also where it may not be read: its owner may change that.
+
+    What is in an inner folder first moves up: a path may be too long, and for a descriptor at each
+    depth, as ``shutil.rmtree`` has it, there may be too few, or too little memory.
+    """
     with suppress(OSError):  # it is not there
         folder.chmod(0o700)
-        for _, inner, _, place in os.fwalk(folder):  # by descriptors: a path may be too long
-            for one in inner:
-                if not stat.S_ISLNK(os.lstat(one, dir_fd=place).st_mode):
-                    os.chmod(one, 0o700, dir_fd=place)
-    shutil.rmtree(folder, ignore_errors=True)
+        place = _opened(str(folder))
+        try:
+            while found := os.listdir(place):  # noqa: PTH208 - by its descriptor
+                for one in found:
+                    _remove_one(one, place)
+        finally:
+            os.close(place)
+        folder.rmdir()
+
+
+def _remove_one(name: str, place: int) -> None:
+    """Remove what is in an open folder; what is in it gets a new name there."""
+    if not stat.S_ISDIR(os.lstat(name, dir_fd=place).st_mode):
+        os.unlink(name, dir_fd=place)
+        return
+    os.chmod(name, 0o700, dir_fd=place)
+    inner = _opened(name, place)
+    try:
+        for one in os.listdir(inner):  # noqa: PTH208 - likewise
+            if stat.S_ISDIR(os.lstat(one, dir_fd=inner).st_mode):
+                os.chmod(one, 0o700, dir_fd=inner)  # else it may not be moved
+                os.rename(one, secrets.token_hex(16), src_dir_fd=inner, dst_dir_fd=place)
+            else:
+                os.unlink(one, dir_fd=inner)
+    finally:
+        os.close(inner)
+    os.rmdir(name, dir_fd=place)
+
+
+def _opened(name: str, place: int | None = None) -> int:
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=place)
 
 
 def _mute() -> None:

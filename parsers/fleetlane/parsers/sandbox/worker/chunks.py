@@ -21,8 +21,8 @@ CHUNK_BODY_BYTES: Final = SLOT_BYTES - (128 << 10)
 class Chunk:
     """Messages ``first`` to ``first + count`` of a run, in a slot or in ``memory`` of its own.
 
-    ``undecided`` messages have no result yet. A chunk is suspect once a message was blamed for
-    a death that it did not cause: its messages are then sent one by one, so that blame is certain.
+    ``undecided`` messages have no result yet. A chunk is suspect once a child died of it: its
+    messages are then sent one by one, so that blame is certain, and none can use another's time.
     """
 
     first: int
@@ -46,10 +46,6 @@ class Piece:
     first: int
     count: int
     allowed_s: float = 0.0
-
-    @property
-    def places(self) -> range:
-        return range(self.first, self.first + self.count)
 
     def request(self, charged: tuple[int, int], allowance: TimeAllowance) -> Request:
         return Request(

@@ -38,6 +38,9 @@ REQUESTS_IN_FLIGHT: Final = 3
 RETRIED: Final = frozenset({Verdict.PARSER_FAILED, Verdict.MEMORY, Verdict.CRASHED})
 """Failures that an immediate retry in a fresh child may not have."""
 
+_OVER_BUDGET: Final = {Verdict.NOT_TRIED, Verdict.CUT_SHORT, Verdict.SHARE_USED_UP}
+"""Where no budget ends, a message that says so of itself would come again for ever."""
+
 NOT_TRIED: Final = Attempt(Verdict.NOT_TRIED)
 CHILDREN_USED_UP: Final = Attempt(Verdict.CHILDREN_USED_UP)
 
@@ -80,8 +83,9 @@ class Feeding:
             refused = self._refusal()
             if refused is not None:
                 self._waiting.popleft()
-                places = [(first.chunk.first + place, refused) for place in first.places]
-                yield self._result(first.chunk, places)
+                begin = first.chunk.first + first.first
+                places = range(begin, begin + first.count)
+                yield self._result(first.chunk, [(place, refused) for place in places])
                 return
         try:
             self._ask()
@@ -163,6 +167,8 @@ class Feeding:
         first, assignment = piece.chunk.first + piece.first, self._run.assignment
         last = first + reply.messages
         part, records = read_records(reply, columns, self._run.envelopes[first:last], assignment)
+        if not self._time_budget.has_end and _OVER_BUDGET & {*part.notes.verdicts.tobytes()}:
+            raise InvalidReplyError("a verdict of a budget that has no end")
         bodies = self._run.bodies[first:last]
         charges = charges_of(reply, worked, self._ahead_us, bodies, assignment)
         charged_us, charged_bytes, self._ahead_us = charges
@@ -172,11 +178,12 @@ class Feeding:
 
     def _after(self, death: ChildExit) -> None:
         """Put back what the child was sent; the message that is blamed is retried."""
-        self._time_budget.charge(self._run.assignment, death.worked_us)
         self._put_asked_back()
         piece = self._waiting.popleft()
         assert isinstance(piece, Piece), "only pieces are asked of the current child"
+        self._charge_death(death, piece.count)
         chunk, end = piece.chunk, piece.first + piece.count
+        chunk.is_suspect = True
         blamed = piece.first if piece.count == 1 else death.mark - chunk.mark
         if piece.first <= blamed < end:
             self._put_back(chunk, (blamed + 1, end - blamed - 1))
@@ -185,9 +192,13 @@ class Feeding:
             self._waiting.appendleft(Retry(chunk=chunk, failed=failed, is_blamed=True))
             self._put_back(chunk, (piece.first, blamed - piece.first))
         else:
-            chunk.is_suspect = True
             self._waiting.appendleft(piece)
         self._check_respawns()
+
+    def _charge_death(self, death: ChildExit, messages: int) -> None:
+        """No less than what its messages took beyond what is free: progress may be forged."""
+        beyond_us = death.watched_us - int(messages * self._run.assignment.usual_s * 1e6)
+        self._time_budget.charge(self._run.assignment, max(death.worked_us, beyond_us))
 
     def _check_respawns(self) -> None:
         if not self._children.may_respawn():
@@ -201,8 +212,6 @@ class Feeding:
                     child = self._children.fresh(is_blamed=retry.is_blamed)
                     self._charge_reloads()
                 attempt, records, child = self._alone(child, retry.chunk, place, earlier)
-                if retry.is_blamed and attempt.verdict is Verdict.OK:
-                    retry.chunk.is_suspect = True
                 yield self._result(retry.chunk, [(retry.chunk.first + place, attempt)], records)
         finally:
             if child is not None:
@@ -227,7 +236,7 @@ class Feeding:
             death = child.end()
         except InvalidReplyError as problem:
             death = _of_invalid_reply(child.end(), problem)
-        self._time_budget.charge(self._run.assignment, death.worked_us)
+        self._charge_death(death, 1)
         return Attempt(death.verdict, death.detail, 0, death.worked_us), None, None
 
     def _result(

@@ -41,12 +41,16 @@ class ParserNotLoadedError(FleetlaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildExit:
-    """How a child ended. ``mark`` is of the message that it seems to have died of, or ``IDLE``."""
+    """How a child ended. ``mark`` is of the message that it seems to have died of, or ``IDLE``.
+
+    It worked on that for ``worked_us``; on all since its last reply, for ``watched_us``.
+    """
 
     verdict: Verdict
     detail: str
     mark: int
     worked_us: int
+    watched_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,7 +186,8 @@ class ParserChild:
         self._socket.close()
         os.close(self._handle)
         self._progress.close()
-        worked_us = int((self._stopwatch.worked_s - self._seen_from_s) * 1e6)
+        watched_us = int(self.watched_s * 1e6)
+        worked_us = watched_us - int(self._seen_from_s * 1e6)
         if self._killed_at is not None:
             verdict, detail = Verdict.TIMEOUT, f"killed after {worked_us // 1000} ms"
             mark = mark if mark == self._killed_at else packets.IDLE
@@ -193,7 +198,9 @@ class ParserChild:
             worked_us += NEW_ZYGOTE_US
         else:
             verdict, detail = ending.cause(self._memory_bytes_max)
-        return ChildExit(verdict=verdict, detail=detail, mark=mark, worked_us=worked_us)
+        return ChildExit(
+            verdict=verdict, detail=detail, mark=mark, worked_us=worked_us, watched_us=watched_us
+        )
 
     def send(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):  # it is gone
@@ -219,20 +226,20 @@ class ParserChild:
             return None
 
     def _begin_to_watch(self) -> None:
-        self._is_watched, self._watch_at_s = False, time.monotonic() + TICK_S
+        self._is_watched, self._seen_from_s = False, 0.0
+        self._watch_at_s = time.monotonic() + TICK_S
 
     def _watch(self, limits: WaitLimits) -> None:
         self._watch_at_s = time.monotonic() + TICK_S
         if not self._is_watched:
             self._stopwatch.restart()
-            self._seen, self._seen_from_s = self._progress.number[0], 0.0
-            self._is_watched = True
+            self._seen, self._is_watched = self._progress.number[0], True
         elif self._killed_at is None and self._is_over(limits):
             self._killed_at = self._seen
             self._give_up_s = self._stopwatch.worked_s + KILLED_S_MAX
             self.send(signal.SIGKILL)
-        else:
-            self._kill_if_excessive()
+            return
+        self._kill_if_excessive()
 
     def _kill_if_excessive(self) -> None:
         most = self._memory_bytes_max + BEYOND_BYTES

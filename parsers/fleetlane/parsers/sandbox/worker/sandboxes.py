@@ -1,6 +1,6 @@
 """All sandboxes of one worker: the children of each program, and the zygote that forks them."""
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
@@ -52,7 +52,10 @@ class Sandboxes:
         """
         hide_memory()
         self._zygote = Zygote(parts)
-        self._new_respawns, self._new_retries = new_respawns, new_retries
+        # They outlive children that make room for others.
+        self._rates = defaultdict[Program, tuple[TokenBucket, TokenBucket]](
+            lambda: (new_respawns(), new_retries())
+        )
         self._loads, self._waiting_bytes_max = Loads(loads_s_max), waiting_bytes_max
         self._children: OrderedDict[Program, Children] = OrderedDict()
 
@@ -90,12 +93,9 @@ class Sandboxes:
         if children is None or next(reversed(self._children)) != program:
             self._make_room_beside(program)
         if children is None:
+            respawns, retries = self._rates[program]
             children = self._children[program] = Children(
-                program,
-                zygote=self._zygote,
-                loads=self._loads,
-                respawns=self._new_respawns(),
-                retries=self._new_retries(),
+                program, zygote=self._zygote, loads=self._loads, respawns=respawns, retries=retries
             )
         children.owner = owner
         self._children.move_to_end(program)
