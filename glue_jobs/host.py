@@ -133,11 +133,11 @@ def _watch(
     return ApplicationWatch(
         is_marked=is_marked,
         mirrored=lambda: _mirrored(offsets, stalls, session),
-        others=lambda: {
-            ApplicationMetric.EXPIRING_UNREAD: offsets.hours_left(),
+        counts=lambda: {
             ApplicationMetric.QUERY_RESTARTS: ended_queries().taken(),
             ApplicationMetric.STALLED_QUERIES: stalls.taken(),
         },
+        hours_left=offsets.hours_left,
         publish=published_to(shared.metrics_namespace, Dimension.APPLICATION, application),
     )
 
@@ -186,8 +186,9 @@ class ApplicationWatch:
     """Polls in the thread that waits for the queries. What cannot be polled is logged.
 
     ``is_marked`` says whether the application is to stop. ``mirrored`` commits to Kafka how far the
-    queries are, and returns how many records expired before their query read them. ``others`` gives
-    the other metrics; what they count happened since it was asked last.
+    queries are, and returns how many records expired before their query read them; ``hours_left``,
+    in how many hours one does. What ``counts`` counts happened since it was asked last: it is
+    published while Kafka does not answer, too.
     """
 
     def __init__(
@@ -195,12 +196,14 @@ class ApplicationWatch:
         *,
         is_marked: Callable[[], bool],
         mirrored: Callable[[], int],
-        others: Callable[[], Mapping[str, float]],
+        counts: Callable[[], Mapping[str, float]],
+        hours_left: Callable[[], int],
         publish: Publish,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._is_marked, self._mirrored, self._publish = is_marked, mirrored, publish
-        self._others, self._is_to_stop, self._expired = others, False, 0
+        self._counts, self._hours_left = counts, hours_left
+        self._is_to_stop, self._expired = False, 0
 
         def task(name: str, run: Callable[[], None], interval_s: int) -> PeriodicTask:
             return PeriodicTask(name=name, run=run, interval_s=interval_s, monotonic=monotonic)
@@ -227,7 +230,12 @@ class ApplicationWatch:
             self._metrics.run_if_due()
 
     def _publish_all(self) -> None:
-        self._publish({ApplicationMetric.EXPIRED_UNREAD: self._expired, **self._others()})
+        values: dict[str, float] = dict(self._counts())
+        values[ApplicationMetric.EXPIRED_UNREAD] = self._expired
+        try:
+            values[ApplicationMetric.EXPIRING_UNREAD] = self._hours_left()
+        finally:
+            self._publish(values)
 
 
 if __name__ == "__main__":

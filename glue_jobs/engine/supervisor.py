@@ -147,7 +147,7 @@ class Supervisor:
         """Stop all queries, for good; their batches are cancelled."""
         self._over.set()
         for query, _ in self._running.values():
-            query.stop()
+            _stop(query)
 
     def start_no_more(self) -> None:
         """Start nothing from now on; what runs goes on."""
@@ -190,7 +190,7 @@ class Supervisor:
             if settings == desired.settings:
                 return False
             stop_between_batches([query], limit_s=REPLACE_LIMIT_S)
-            return True
+            return not query.isActive
         if query is not None:
             _log.error("query %s ended, and is started again: %s", name, query.exception())
             del self._running[name]
@@ -226,12 +226,20 @@ def stop_between_batches(queries: Sequence[Query], *, limit_s: float = STOP_LIMI
         for query, batch in tuple(left):
             has_a_batch = query.isActive and query.status["isTriggerActive"]
             if not has_a_batch or _batch(query) != batch:
-                query.stop()
+                _stop(query)
                 left.remove((query, batch))
         time.sleep(_BATCH_POLL_INTERVAL_S)
     for query, _ in left:
-        query.stop()
+        _stop(query)
     return not left
+
+
+def _stop(query: Query) -> None:
+    """One that cannot be stopped keeps no other from its end."""
+    try:
+        query.stop()
+    except Exception as problem:  # noqa: BLE001 - Spark's, of many kinds
+        _log.error("a query cannot be stopped: %s", problem)
 
 
 def _has_begun(query: Query) -> bool:

@@ -83,7 +83,8 @@ class MirroredOffsets:
         owned = filter(self._owned.fullmatch, self._groups.groups())
         read += [self._groups.committed(group) for group in owned if group not in groups]
         self._read = read
-        return sum(map(self._expired, read))
+        begins = self._groups.beginnings({one for offsets in read for one in offsets})
+        return sum(max(0, begins.get(one, at) - at) for some in read for one, at in some.items())
 
     def hours_left(self) -> int:
         """In how many hours at least one record expires that its query had not read by ``mirror``.
@@ -108,16 +109,10 @@ class MirroredOffsets:
         if ahead is not None:
             read = {**read, **{one: max(at, read.get(one, 0)) for one, at in ahead.items()}}
         if read and query.isActive:
-            stalled_ms = self._stalled_ms(query.name or "")
-            note = seen_note(
-                self._now_ms(), stalled_ms=stalled_ms, is_provisional=ahead is not None
-            )
+            stalled_ms, is_ahead = self._stalled_ms(query.name or ""), ahead is not None
+            note = seen_note(self._now_ms(), stalled_ms=stalled_ms, is_provisional=is_ahead)
             self._groups.commit(group, read, note=note)
         return read
-
-    def _expired(self, read: Offsets) -> int:
-        beginnings = self._groups.beginnings(read) if read else {}
-        return sum(max(0, begin - read[partition]) for partition, begin in beginnings.items())
 
 
 def offsets_after(progress: Progress | None) -> Offsets:

@@ -16,7 +16,8 @@ from fleetlane.events.errors import FleetlaneError, ParkedReason
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.events.metrics import LaneMetric
-from fleetlane.events.topics import RawTopic, UnknownTopicError, parsed_raw_topic
+from fleetlane.events.names import is_name
+from fleetlane.events.topics import RawTopic
 from glue_jobs.engine.supervisor import DesiredQuery, PeriodicTask, Query, Supervisor
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.parsers.chosen_parsers import Flows
@@ -131,7 +132,6 @@ class BlockingQueries:
         """
         if not may_start:
             self._supervisor.start_no_more()
-        self._waited, self._waiting = self._waiting, set()
         self._supervisor.check()
         self._metric.run_if_due()
 
@@ -139,15 +139,16 @@ class BlockingQueries:
         self._supervisor.stop()
 
     def _desired(self) -> Mapping[str, DesiredQuery]:
-        found = map(_raw_topic, self._topics())
-        own = (topic for topic in found if topic is not None and topic.lane is self._lane)
+        begin = str(RawTopic(lane=self._lane, blocking_stream=""))
+        found = {one: one.removeprefix(begin) for one in self._topics() if one.startswith(begin)}
+        self._waited, self._waiting = self._waiting, set()
         return {
-            str(topic): DesiredQuery(
-                start=partial(self._start, topic.blocking_stream),
-                must_wait=partial(self._must_wait, str(topic), topic.blocking_stream),
+            topic: DesiredQuery(
+                start=partial(self._start, stream),
+                must_wait=partial(self._must_wait, topic, stream),
             )
-            for topic in own
-            if topic.blocking_stream is not None
+            for topic, stream in found.items()
+            if is_name(stream)
         }
 
     def _must_wait(self, topic: str, stream: str) -> bool:
@@ -174,10 +175,3 @@ class BlockingQueries:
         except FlowsUnavailableError:  # unknown, so it keeps waiting
             return True
         return flow is not None and flow.blocks
-
-
-def _raw_topic(name: str) -> RawTopic | None:
-    try:
-        return parsed_raw_topic(name)
-    except UnknownTopicError:
-        return None

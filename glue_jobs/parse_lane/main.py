@@ -17,6 +17,7 @@ from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.metrics import Dimension, LaneMetric
 from fleetlane.events.times import now_ms
+from fleetlane.events.topics import RawTopic
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
 from glue_jobs.engine.cloudwatch_metrics import Publish, published_to
 from glue_jobs.engine.query_listener import listen
@@ -27,16 +28,11 @@ from glue_jobs.parse_lane.halting import BlockingQueries
 from glue_jobs.parse_lane.jail_check import checked
 from glue_jobs.parse_lane.lane_metrics import LaneListener, observing_arrivals, observing_outputs
 from glue_jobs.parse_lane.parse import parsing
-from glue_jobs.parse_lane.real_time.lane import RealTimeLane
+from glue_jobs.parse_lane.real_time.lane import METRICS_INTERVAL_S, TRIGGER_MS_MIN, RealTimeLane
 from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
-
-BLOCKING_TRIGGER_MS_MIN: Final = 100
-"""Never 0: progress that is written beside the batches would repeat several of them."""
 
 BLOCKING_MESSAGES_PER_BATCH_MAX: Final = 200
 """A query that stops at a message has its batch again afterwards, from the first one on."""
-
-REPORT_INTERVAL_S: Final = 60
 
 type _Start = Callable[[ParseLaneArguments], StreamingQuery]
 
@@ -78,7 +74,7 @@ def start(session: SparkSession, arguments: ParseLaneArguments) -> Supervisor:
     PeriodicTask(
         name="the state of the parsers' jail",
         run=lambda: publish({LaneMetric.JAIL_PROBLEMS: problems}),
-        interval_s=REPORT_INTERVAL_S,
+        interval_s=METRICS_INTERVAL_S,
     ).run_beside(supervisor)
     return supervisor
 
@@ -124,7 +120,7 @@ def _of_blocking_flow(arguments: ParseLaneArguments, stream: str) -> ParseLaneAr
     return replace(
         arguments,
         blocking_stream=stream,
-        trigger_ms=max(BLOCKING_TRIGGER_MS_MIN, limits.trigger_ms),
+        trigger_ms=max(TRIGGER_MS_MIN, limits.trigger_ms),
         messages_per_batch_max=min(BLOCKING_MESSAGES_PER_BATCH_MAX, limits.messages_per_batch_max),
     )
 
@@ -143,9 +139,11 @@ def _source(arguments: ParseLaneArguments) -> tuple[str, str]:
     """A query's name, and the pattern of the topics that it reads. No stream's name has a dot."""
     lane, cause, stream = arguments.lane, arguments.bulk_cause, arguments.blocking_stream
     if stream is not None:
-        return f"parse_lane_{lane}_{stream}", topic_patterns.blocking_pattern(lane, stream)
+        own = RawTopic(lane=lane, blocking_stream=stream)
+        return f"parse_lane_{lane}_{stream}", topic_patterns.one_pattern(own)
     if arguments.is_over:
         return f"parse_lane_{lane}.over", topic_patterns.over_pattern(lane)
     if cause is not None:
-        return f"parse_lane_{lane}.{cause}", topic_patterns.cause_pattern(cause)
+        own = RawTopic(lane=lane, cause=cause)
+        return f"parse_lane_{lane}.{cause}", topic_patterns.one_pattern(own)
     return f"parse_lane_{lane}", topic_patterns.lane_pattern(lane)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from fleetlane.events.lanes import BulkCause, Lane
+from fleetlane.events.lanes import Lane
 from fleetlane.events.names import NAME_PATTERN, checked_name
 from fleetlane.events.topics import BULK_CAUSES, RawTopic
 
@@ -16,9 +16,9 @@ def lane_pattern(lane: Lane) -> str:
     return rf"raw\.{lane}(\.(stream|type)\.{NAME_PATTERN})?"
 
 
-def cause_pattern(cause: BulkCause) -> str:
-    """The same of what the query of a bulk cause reads."""
-    return re.escape(str(RawTopic(lane=Lane.BULK, cause=cause)))
+def one_pattern(topic: RawTopic) -> str:
+    """The same of this topic alone: a bulk cause's, or a blocking flow's."""
+    return re.escape(str(topic))
 
 
 def over_pattern(lane: Lane) -> str:
@@ -48,11 +48,6 @@ def _of_lanes(lanes: Sequence[Lane], own: str, *, blocking: str = NAME_PATTERN) 
     if len(others) < len(lanes):
         patterns.append(rf"raw\.{Lane.BULK}((\.over)?\.({BULK_CAUSES})|\.block\.{blocking})")
     return "|".join(patterns)
-
-
-def blocking_pattern(lane: Lane, stream: str) -> str:
-    """The same of the one topic of a blocking flow in a lane."""
-    return str(RawTopic(lane=lane, blocking_stream=stream)).replace(".", r"\.")
 
 
 def canonical_pattern(stream: str | None = None) -> str:

@@ -31,7 +31,7 @@ from glue_jobs.parse_lane.real_time.watch import RealTimeWatch
 
 WATCH_INTERVAL_S: Final = 1
 METRICS_INTERVAL_S: Final = 60
-CATCH_UP_TRIGGER_MS: Final = 100
+TRIGGER_MS_MIN: Final = 100
 """Never 0: progress that is written beside the batches would repeat several of them."""
 
 FAILURES_MAX: Final = 3
@@ -148,7 +148,7 @@ class RealTimeLane:
             return query
         provisional_offsets().forget(self._name)
         _log.warning("query %s runs in micro-batches: %s", self._name, mode)
-        catching_up = replace(self._arguments, trigger_ms=CATCH_UP_TRIGGER_MS)
+        catching_up = replace(self._arguments, trigger_ms=TRIGGER_MS_MIN)
         is_plain = mode is Mode.MICRO_BATCHES
         return self._start_batches(self._arguments if is_plain else catching_up)
 

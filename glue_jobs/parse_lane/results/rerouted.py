@@ -1,6 +1,7 @@
 """Raw records that go elsewhere: to another topic for another attempt, or to ``parked``."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from copy import replace
 from typing import Any, Final
 
@@ -87,21 +88,14 @@ def parked_record(
     """
     headers = parked_headers(record.headers, parking)
     if message is not None and message.reference is not None:
-        headers = _with_kept_payload(headers, message, payloads)
+        with suppress(PayloadMissingError):  # there is nothing to copy
+            kept = payloads.kept(message.reference)
+            headers = [*_without(headers, (ce.DATA_REF,)), (ce.DATA_REF, kept.key.encode())]
     parked = OutputRecord(PARKED, record.key, record.value, headers)
     is_small = message is None or len(record.value or b"") <= PARKED_INLINE_BYTES_MAX
     if is_small and _size_bytes(parked) <= REROUTED_BYTES_MAX:
         return parked
     return _parked_by_reference(parked, name=str(parking.position), payloads=payloads)
-
-
-def _with_kept_payload(headers: list[Header], message: Message, payloads: Payloads) -> list[Header]:
-    assert message.reference is not None
-    try:
-        kept = payloads.kept(message.reference)
-    except PayloadMissingError:
-        return headers
-    return [*_without(headers, (ce.DATA_REF,)), (ce.DATA_REF, kept.key.encode())]
 
 
 def _parked_by_reference(parked: OutputRecord, *, name: str, payloads: Payloads) -> OutputRecord:

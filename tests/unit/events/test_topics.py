@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.names import BadNameError
 from fleetlane.events.topic_patterns import (
-    blocking_pattern,
-    cause_pattern,
     lane_pattern,
+    one_pattern,
     over_pattern,
     raw_pattern,
     stream_pattern,
@@ -156,7 +155,8 @@ def test_the_pattern_of_all_raw_topics_matches_nothing_else(topic: str) -> None:
 
 @pytest.mark.parametrize("topic", BULK_TOPICS)
 def test_a_bulk_topic_is_read_by_one_query_alone(topic: str) -> None:
-    patterns = [*map(cause_pattern, BulkCause), over_pattern(Lane.BULK), over_pattern(Lane.SLOW)]
+    causes = (one_pattern(RawTopic(lane=Lane.BULK, cause=cause)) for cause in BulkCause)
+    patterns = [*causes, over_pattern(Lane.BULK), over_pattern(Lane.SLOW)]
 
     reading = [pattern for pattern in patterns if re.fullmatch(pattern, topic)]
 
@@ -201,8 +201,8 @@ def test_a_blocking_flow_s_topic_is_left_out_by_its_lane_and_read_by_itself() ->
     assert topic == "raw.fast.block.door-2"
     assert not re.fullmatch(lane_pattern(Lane.FAST), topic)
     assert re.fullmatch(raw_pattern(Lane.FAST), topic)
-    assert re.fullmatch(blocking_pattern(Lane.FAST, "door-2"), topic)
-    assert not re.fullmatch(blocking_pattern(Lane.FAST, "door"), topic)
+    assert re.fullmatch(one_pattern(RawTopic(lane=Lane.FAST, blocking_stream="door-2")), topic)
+    assert not re.fullmatch(one_pattern(RawTopic(lane=Lane.FAST, blocking_stream="door")), topic)
 
 
 @pytest.mark.parametrize("topic", RAW_TOPICS)

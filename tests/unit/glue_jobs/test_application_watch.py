@@ -65,6 +65,13 @@ class BatchQuery:
         self.stopped_at, self.isActive = self.asked, False
 
 
+class StuckQuery(BatchQuery):
+    """Spark gives up stopping it."""
+
+    def stop(self) -> None:
+        raise TimeoutError
+
+
 @dataclass
 class FakeGroups:
     """Kafka's groups in memory."""
@@ -227,7 +234,8 @@ def test_an_application_stops_once_its_marker_is_there_and_not_before() -> None:
     watch = ApplicationWatch(
         is_marked=lambda: bool(marks),
         mirrored=Expired(),
-        others=dict,
+        counts=dict,
+        hours_left=lambda: 72,
         publish=lambda _: None,
         monotonic=clock,
     )
@@ -246,7 +254,8 @@ def test_expired_records_and_ended_queries_are_published_once_a_minute_none_too(
     watch = ApplicationWatch(
         is_marked=lambda: False,
         mirrored=mirrored,
-        others=lambda: {"ExpiringUnread": 72, "QueryRestarts": ended.taken()},
+        counts=lambda: {"QueryRestarts": ended.taken()},
+        hours_left=lambda: 72,
         publish=published.append,
         monotonic=clock,
     )
@@ -263,11 +272,12 @@ def test_expired_records_and_ended_queries_are_published_once_a_minute_none_too(
 
 
 def test_a_kafka_that_does_not_answer_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    published = list[Mapping[str, float]]()
+    published, kafka = list[Mapping[str, float]](), Expired(is_unavailable=True)
     watch = ApplicationWatch(
         is_marked=lambda: True,
-        mirrored=Expired(is_unavailable=True),
-        others=lambda: {"QueryRestarts": 2},
+        mirrored=kafka,
+        counts=lambda: {"QueryRestarts": 2},
+        hours_left=kafka,
         publish=published.append,
         monotonic=Clock(),
     )
@@ -288,6 +298,14 @@ def test_an_application_without_spark_ends_so_that_another_is_started(
 
     with pytest.raises(SystemExit, match="Spark has stopped") if has_stopped else nullcontext():
         check_alive(session)
+
+
+def test_a_query_that_cannot_be_stopped_keeps_no_other_from_its_end() -> None:
+    query, stuck = BatchQuery(active_for=0), StuckQuery(active_for=0)
+
+    stop_between_batches([stuck, query], limit_s=60)
+
+    assert query.stopped_at == 1
 
 
 def test_a_query_is_stopped_when_its_batch_is_done() -> None:

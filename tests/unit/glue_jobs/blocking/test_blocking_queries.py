@@ -11,6 +11,7 @@ from clients.s3.blocked_messages import (
     BlockedMessagesUnavailableError,
 )
 from fleetlane.events.lanes import Lane
+from glue_jobs.kafka.admin import KafkaAdminError
 from glue_jobs.parse_lane import halting
 from glue_jobs.parse_lane.halting import BlockedError, BlockingQueries
 from tests.unit.glue_jobs.blocking.conftest import (
@@ -28,9 +29,11 @@ class SomeTopics:
     """Topics that are there; none is ever taken away."""
 
     def __init__(self, *names: str) -> None:
-        self.names = [*names]
+        self.names, self.is_away = [*names], False
 
     def topics(self) -> list[str]:
+        if self.is_away:
+            raise KafkaAdminError("timed out")
         return self.names
 
 
@@ -167,6 +170,32 @@ def test_a_flow_that_waits_is_reported_while_s3_does_not_answer(
 ) -> None:
     _block(parser_of)
     queries.check()
+
+    def fail(topic: str) -> list[BlockedMessage]:
+        raise BlockedMessagesUnavailableError(topic, "S3 answers 500")
+
+    monkeypatch.setattr(blocked, "waiting", fail)
+    queries.check()
+
+    assert told == [{"BlockedStreams": 1}] * 2
+
+
+@pytest.mark.usefixtures("is_always_due")
+def test_a_flow_that_waits_is_reported_while_first_kafka_and_then_s3_does_not_answer(
+    queries: BlockingQueries,
+    topics: SomeTopics,
+    blocked: BlockedMessages,
+    parser_of: Parsers,
+    told: list[Mapping[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _block(parser_of)
+    queries.check()
+
+    topics.is_away = True
+    with pytest.raises(KafkaAdminError):
+        queries.check()
+    topics.is_away = False
 
     def fail(topic: str) -> list[BlockedMessage]:
         raise BlockedMessagesUnavailableError(topic, "S3 answers 500")
