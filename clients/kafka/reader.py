@@ -43,7 +43,10 @@ _READING: Final = {
     "enable.partition.eof": True,
     "auto.offset.reset": "earliest",
     "fetch.wait.max.ms": 50,
+    "fetch.max.bytes": 4 << 20,  # within the time-out by a slow link, too
     "reconnect.backoff.max.ms": 500,
+    "socket.timeout.ms": 5_000,
+    "socket.connection.setup.timeout.ms": 10_000,
     "log_level": 0,
 }
 
@@ -161,6 +164,7 @@ class KafkaReader:
             if taken:
                 newest_s = time.monotonic()
             elif time.monotonic() - newest_s > _SILENCE_S_MAX:
+                self._consumer.assign(_at(self._next_offsets))  # fetches that hang begin anew
                 if records:
                     break  # they count as read from here on
                 raise KafkaUnreadableError(f"no record for {_SILENCE_S_MAX:.0f} s")

@@ -48,9 +48,9 @@ def wait_until_settled(
 ) -> bool:
     """Read ``LEDGER_TOPICS`` until every accepted message has its outcome and all its events.
 
-    Blocks, and reads to the end. Adds what is read to ``evidence``. Kafka being unreadable counts
-    as no new records. ``on_progress`` is called at each poll with the number of messages without a
-    final outcome. Returns whether all have one; False if a limit was reached.
+    Blocks, and reads to the end. Adds what is read to ``evidence``. While Kafka cannot be read
+    nobody knows whether it is quiet. ``on_progress`` is called at each poll with the number of
+    messages without a final outcome. Returns whether all have one; False if a limit was reached.
     """
     waiting = {(receipt.raw_id, receipt.sha256): receipt for receipt in receipts}
     started_s = moved_s = limits.clock_s()
@@ -62,7 +62,7 @@ def wait_until_settled(
         if not waiting and is_all_read:  # other messages' too: half of them would look lost
             return True
         now_s = limits.clock_s()
-        moved_s = now_s if new_records else moved_s
+        moved_s = moved_s if new_records == 0 else now_s
         if now_s - started_s > limits.deadline_s or now_s - moved_s > limits.quiet_s:
             return False
         if new_records is None or is_all_read:  # else more is waiting already

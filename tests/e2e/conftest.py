@@ -28,7 +28,9 @@ from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, 
 from operations.messages.stores import RecordSource
 from tests.e2e.fault_proxy import FaultProxy
 
-SETTLING_LIMITS = SettlingLimits(deadline_s=240.0, quiet_s=90.0)
+SETTLING_LIMITS = SettlingLimits(deadline_s=300.0, quiet_s=150.0)
+"""Kafka's consumers and producers wait for two minutes where a broker's answer is lost."""
+
 SLOW_PARSE_MS_MAX = 4_000
 """Parsing that takes 35 ms alone took .7 s beside two busy processes: on a busy machine more."""
 

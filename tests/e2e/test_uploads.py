@@ -80,7 +80,8 @@ def test_an_upload_waits_in_its_queue_while_kafka_is_unavailable(
         tried.wait_for("not_durable")
 
     ledger = running.ledger_on([receipt])
-    assert (ledger.parsed, ledger.lost, ledger.invented) == (1, 0, 0)
+    findings = list(ledger.findings.lines())
+    assert (ledger.parsed, ledger.lost, ledger.invented, findings) == (1, 0, 0, [])
 
 
 @pytest.mark.faults

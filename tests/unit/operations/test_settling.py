@@ -86,6 +86,15 @@ def test_it_outlasts_an_outage_of_kafka() -> None:
     assert is_settled
 
 
+def test_a_kafka_that_cannot_be_read_is_not_quiet() -> None:
+    down = [None] * 20  # twice as long as it may be quiet
+    source = FakeSource([landed(), received()], *down, [canonical(), PARSED])
+
+    is_settled = wait_until_settled(RECEIPTS, Evidence(), source, limits=FakeClock().limits())
+
+    assert is_settled
+
+
 def test_what_is_there_of_others_is_read_to_its_end() -> None:
     ended = [landed(), received(), canonical(), PARSED]
     source, evidence = FakeSource([*ended, *[landed()] * 5_000], [landed()]), Evidence()
