@@ -49,6 +49,8 @@ class DeviceKey:
     def from_private_jwk(cls, jwk: Mapping[str, str]) -> Self:
         """Read what ``private_jwk`` wrote; raises KeyError or ValueError where it is none."""
         text = jwk["d"]
+        if jwk.get("kty", "OKP") != "OKP":
+            raise ValueError("is no Ed25519 key")
         seed = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         return cls.of(Ed25519PrivateKey.from_private_bytes(seed))
 

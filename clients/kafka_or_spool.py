@@ -65,11 +65,8 @@ class KafkaOrSpool:
         ``until_s``, by ``time.monotonic``, is when an answer must be there.
         """
         landed = self._in_kafka(records, until_s - SPOOL_S)
-        left = [
-            record
-            for record, place in zip(records, landed, strict=True)
-            if isinstance(place, NotDurableError)
-        ]
+        pairs = zip(records, landed, strict=True)
+        left = [record for record, place in pairs if isinstance(place, NotDurableError)]
         if not left:
             return [*landed]
         try:

@@ -88,9 +88,11 @@ class StaleIfErrorCache[T, E: FleetlaneError]:
         if self._reading.acquire(blocking=wait):
             try:
                 wait_s = self._max_age_s if self._has_failed else age_s
-                if self._monotonic() >= self._read_s + wait_s:  # nobody else was first
+                began_s = self._monotonic()
+                if began_s >= self._read_s + wait_s:  # nobody else was first
                     self._read_now()
-                    self._read_s = self._monotonic()
+                    # Aside it may have been frozen in between, as Lambda's functions are.
+                    self._read_s = self._monotonic() if self._wait_s is None else began_s
             finally:
                 self._reading.release()
 

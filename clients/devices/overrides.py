@@ -1,5 +1,6 @@
 """The overrides object in S3: read by functions, changed by one writer at a time."""
 
+import math
 import random
 import time
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from fleetlane.events.s3_keys import OVERRIDES_KEY
 
 _TRIES_MAX: Final = 8
 _PAUSE_S_MAX: Final = 0.2
+_OLD: Final = 4
+"""Times as old as usual: of very many reads some fail, and the next one does not."""
 
 
 class OverridesUnavailableError(FleetlaneError):
@@ -77,7 +80,7 @@ class CachedOverrides:
     """The overrides, at most ``max_age_s`` old; while S3 fails older ones, at first none.
 
     Nobody waits longer than ``wait_s`` for S3. May be used by several threads.
-    ``on_unavailable`` is called while nothing was ever read.
+    ``on_unavailable`` is called where reading fails and what is known has become old, or is none.
     """
 
     def __init__(
@@ -88,9 +91,22 @@ class CachedOverrides:
         max_age_s: float = 15.0,
         wait_s: float | None = 0.5,
     ) -> None:
+        read_s = -math.inf
+
+        def read_or_report() -> Overrides:
+            nonlocal read_s
+            try:
+                overrides = read()
+            except OverridesUnavailableError as problem:
+                if time.monotonic() - read_s > _OLD * max_age_s:
+                    on_unavailable(problem)
+                raise
+            read_s = time.monotonic()
+            return overrides
+
         self._on_unavailable = on_unavailable
         self._overrides = StaleIfErrorCache(
-            read,
+            read_or_report,
             unanswered=OverridesUnavailableError("S3 has not answered yet"),
             max_age_s=max_age_s,
             wait_s=wait_s,

@@ -1,8 +1,7 @@
 """Forms with which a device uploads one body straight to S3, and no other."""
 
 import base64
-from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from botocore.config import Config
@@ -46,19 +45,12 @@ def issued_from(metadata: str) -> IssuedUpload:
         raise NotIssuedError(str(problem)) from None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UploadForm:
-    """Where to POST, as ``multipart/form-data``: all ``fields``, then the body as ``file``."""
-
-    url: str
-    fields: dict[str, str]
-
-
 def signed_form(
     s3: S3Client, bucket: str, key: str, issued: IssuedUpload, *, expires_s: int
-) -> UploadForm:
+) -> dict[str, Any]:
     """Sign a form that S3 takes for this key alone, and for a body of this size and digest.
 
+    ``url`` is where to POST, as ``multipart/form-data``: all ``fields``, then the body as ``file``.
     Nothing is sent; ``s3`` is a client of ``signing_client``. Every field is a condition of the
     policy: S3 refuses one that is changed, left out or added. It computes the digest itself and
     keeps nothing of a body with another one.
@@ -68,7 +60,7 @@ def signed_form(
         "x-amz-checksum-sha256": issued.sha256_base64,
         f"x-amz-meta-{UPLOAD_FIELD}": issued.to_metadata(),
     }
-    form = s3.generate_presigned_post(
+    return s3.generate_presigned_post(
         Bucket=bucket,
         Key=key,
         Fields=dict(fields),
@@ -78,7 +70,6 @@ def signed_form(
         ],
         ExpiresIn=expires_s,
     )
-    return UploadForm(url=form["url"], fields=form["fields"])
 
 
 def signing_client(settings: AwsSettings) -> S3Client:

@@ -9,7 +9,7 @@ from typing import Any, Final, NoReturn, Protocol
 import jwt
 
 from clients.devices.ed25519_points import problem_of_ed25519
-from clients.devices.registry import Jwk, RegisteredDevice
+from clients.devices.registry import BadDeviceError, Jwk, RegisteredDevice
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import COMMON_AUDIENCE, is_device_id
 
@@ -114,7 +114,10 @@ def proven_by(
         RegistryUnavailableError: The registry does not answer; nothing is known of the token.
     """
     device_id, kid = _claimed_by(token)
-    device = devices.find(device_id)
+    try:
+        device = devices.find(device_id)
+    except BadDeviceError:  # another tool's item, or one of before a rule was tightened
+        raise TokenRefusedError("bad_device", device_id) from None
     if device is None:
         raise TokenRefusedError("unknown_device", device_id)
     key = device.key(kid)

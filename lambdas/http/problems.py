@@ -30,16 +30,6 @@ OF_REQUESTS: Final[Mapping[type[Exception], ProblemTag]] = {
 }
 """Errors that any request of a device can have."""
 
-_TITLES: Final = {
-    ProblemTag.BAD_REQUEST: "The request is not allowed as it is",
-    ProblemTag.UNAUTHENTICATED: "The device did not prove who it is",
-    ProblemTag.FORBIDDEN: "The device may not send",
-    ProblemTag.NO_ROUTE: "There is nothing at this address",
-    ProblemTag.NO_METHOD: "This address takes another method",
-    ProblemTag.TOO_LARGE: "The body is too large",
-    ProblemTag.SLOW_DOWN: "Too many requests",
-    ProblemTag.TRY_LATER: "The message could not be kept",
-}
 _NOTHING_ACKNOWLEDGED: Final = "Nothing was acknowledged; send the same message again."
 
 
@@ -82,7 +72,7 @@ class Problem:
     def members(self) -> dict[str, str | int]:
         return {
             "type": _TYPE_PREFIX + self.tag,
-            "title": _TITLES[self.tag],
+            "title": self.tag.headline,
             "status": self.tag.status,
             "detail": self.detail,
         }
@@ -111,8 +101,9 @@ def translated(
 
     Our own log has what the device cannot mend: what is ``not_done``, or a bug.
     """
-    tag = tags.get(type(error), ProblemTag.TRY_LATER)
-    if type(error) not in tags:
+    tag = next((tags[kind] for kind in type(error).__mro__ if kind in tags), None)
+    if tag is None:
+        tag = ProblemTag.TRY_LATER
         logger.error("failed", exc_info=error)
     elif tag is ProblemTag.TRY_LATER:
         logger.warning(not_done, extra={"problem": str(error)})

@@ -54,6 +54,8 @@ class Repeats:
             self.store().keep_all(receipts)
         except ReceiptsUnavailableError as problem:
             self._failed(problem)
+        else:
+            self.breaker.succeeded()
 
     def _is_left_alone(self) -> bool:
         return self.breaker.turn(self._now_ms()) is Turn.LEAVE

@@ -11,7 +11,7 @@ from clients.devices.bound_devices import CachedBoundDevices
 from clients.flows.store import CurrentFlows
 from clients.s3.payload_bucket import PayloadTooLargeError
 from clients.s3.upload_bucket import upload_key
-from clients.s3.upload_form import IssuedUpload, UploadForm
+from clients.s3.upload_form import IssuedUpload
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
 from fleetlane.events.names import DEVICE_ID_PATTERN, raw_id_of
 from lambdas.http import device_request
@@ -108,7 +108,7 @@ class Issuing:
     rate_limiter: RateLimiter
     devices: CachedBoundDevices
     flows: CurrentFlows
-    sign: Callable[[str, IssuedUpload], UploadForm]
+    sign: Callable[[str, IssuedUpload], Mapping[str, Any]]
     upload_bytes_max: int
 
     def ticket(self, declaration: Declaration, *, now_ms: int) -> UploadTicket:
@@ -134,7 +134,7 @@ class Issuing:
             dedupes_by_content=flow is not None and flow.dedupe_by_content,
         )
         form = self.sign(upload_key(raw_id, issued_millis=now_ms), issued)
-        return UploadTicket(id=raw_id, url=form.url, fields=form.fields, expires_after_s=EXPIRES_S)
+        return UploadTicket(id=raw_id, expires_after_s=EXPIRES_S, **form)
 
     def _issued(self, declaration: Declaration, now_ms: int) -> IssuedUpload:
         device_id = declaration.device_id

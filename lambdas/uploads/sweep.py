@@ -47,8 +47,8 @@ def failed_messages(
             if in_a_row < OUTAGES_MAX:
                 keys = uploaded_keys(message["body"])
                 landed = [_try_landing(key, land, on_failure) for key in keys]
+                in_a_row = 0
                 if all(landed):
-                    in_a_row = 0
                     continue
         except BadNotificationError as problem:
             on_failure(problem)

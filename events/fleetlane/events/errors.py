@@ -63,21 +63,22 @@ class ParkedReason(StrEnum):
 class ProblemTag(StrEnum):
     """The last part of an RFC 9457 problem's ``type``. Closed: firmware may switch over it.
 
-    ``status`` is the HTTP status that always goes with it.
+    ``status`` is the HTTP status that always goes with it, ``headline`` the problem's title.
     """
 
     status: int
+    headline: str
 
-    BAD_REQUEST = "bad_request", 400
-    UNAUTHENTICATED = "unauthenticated", 401
-    FORBIDDEN = "forbidden", 403
-    NO_ROUTE = "no_route", 404
-    NO_METHOD = "no_method", 405
-    TOO_LARGE = "too_large", 413
-    SLOW_DOWN = "slow_down", 429
-    TRY_LATER = "try_later", 503
+    BAD_REQUEST = "bad_request", 400, "The request is not allowed as it is"
+    UNAUTHENTICATED = "unauthenticated", 401, "The device did not prove who it is"
+    FORBIDDEN = "forbidden", 403, "The device may not send"
+    NO_ROUTE = "no_route", 404, "There is nothing at this address"
+    NO_METHOD = "no_method", 405, "This address takes another method"
+    TOO_LARGE = "too_large", 413, "The body is too large"
+    SLOW_DOWN = "slow_down", 429, "Too many requests"
+    TRY_LATER = "try_later", 503, "The message could not be kept"
 
-    def __new__(cls, tag: str, status: int) -> Self:
+    def __new__(cls, tag: str, status: int, headline: str) -> Self:
         member = str.__new__(cls, tag)
-        member._value_, member.status = tag, status
+        member._value_, member.status, member.headline = tag, status, headline
         return member

@@ -94,6 +94,13 @@ def test_a_public_key_holds_no_private_part() -> None:
     assert "d" not in DeviceKey.generate().public_jwk
 
 
+def test_a_private_key_of_another_kind_is_not_taken_for_one_of_ours() -> None:
+    other = {"kty": "EC", "crv": "P-256", "d": "A" * 43}
+
+    with pytest.raises(ValueError, match="no Ed25519 key"):
+        DeviceKey.from_private_jwk(other)
+
+
 def test_a_keys_name_is_its_rfc_7638_thumbprint() -> None:
     key = DeviceKey.from_private_jwk({"d": "nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A"})
 

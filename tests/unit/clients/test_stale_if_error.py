@@ -1,4 +1,5 @@
 import threading
+import time
 from contextlib import suppress
 
 import pytest
@@ -133,6 +134,26 @@ def test_what_a_slow_read_finds_is_there_for_whoever_asks_later() -> None:
 
     _until(value, "first")
     assert source.asked == 1
+
+
+def test_what_a_reader_finds_that_stood_still_meanwhile_is_as_old_as_when_it_began() -> None:
+    source, clock = Source(), Clock()
+    value = known(source, clock, wait_s=0.01)
+    _until(value, "first")
+    source.open.clear()
+    clock.now_s = 15
+    value.current()
+    reader = value._reader
+    assert reader is not None
+    while source.asked < 2:
+        time.sleep(0.001)
+    clock.now_s = 3_600
+    source.open.set()
+    reader.join(LONG_S)
+
+    source.value = "second"
+
+    _until(value, "second")
 
 
 def test_all_wait_for_the_first_value() -> None:

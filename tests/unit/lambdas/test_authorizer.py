@@ -8,9 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
+from clients.devices.registry import (
+    BadDeviceError,
+    DeviceStatus,
+    RegisteredDevice,
+    RegistryUnavailableError,
+)
 from lambdas.authorizer.handler import authorize
-from lambdas.authorizer.service import TokenRefusedError, proven_by
+from lambdas.authorizer.service import Devices, TokenRefusedError, proven_by
 from tests.unit.lambdas.fakes import FakeDevices
 from tests.unit.lambdas.hostile_tokens import (
     DAY_S,
@@ -208,6 +213,19 @@ def _effect(answer: Mapping[str, Any]) -> object:
     return answer["policyDocument"]["Statement"][0]["Effect"]
 
 
+class BrokenDevices:
+    """A registry whose item of the device is none."""
+
+    def find(self, device_id: str) -> RegisteredDevice | None:
+        raise BadDeviceError(device_id, "has no status")
+
+
+def test_a_device_whose_registration_cannot_be_read_proves_nothing() -> None:
+    token = DEVICE.token()
+
+    assert refusal_of(token, BrokenDevices()) == "bad_device"
+
+
 def test_a_token_that_was_forged_for_a_key_of_small_order_is_refused() -> None:
     """With a point of order 4 as its key, every fourth message is rightly signed by nobody."""
     weak = {"kid": "weak", "kty": "OKP", "crv": "Ed25519", "x": "A" * 43}
@@ -230,7 +248,7 @@ def forged_token(device_id: str, *, kid: str, attempt: int) -> str:
 
 
 def refusal_of(
-    token: str, devices: FakeDevices, *, audiences: Sequence[str] = ("fleetlane",)
+    token: str, devices: Devices, *, audiences: Sequence[str] = ("fleetlane",)
 ) -> str | None:
     try:
         proven_by(token, devices=devices, audiences=audiences)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clients.devices.overrides import CachedOverrides
+from clients.devices.overrides import CachedOverrides, OverridesUnavailableError
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.overrides import DeviceOverride, Overrides, RateLimits, Restriction
@@ -239,6 +239,26 @@ def test_a_revoked_gateway_brings_nothing_of_anybody(
     answer = post_batch(routes, entry("e-1", device="d-1"), entry("e-2", device="d-2"))
 
     assert (tags(answer), kafka.records()) == (["forbidden", "forbidden"], [])
+
+
+def test_overrides_that_cannot_be_read_any_more_are_told_of_and_go_on() -> None:
+    override = DeviceOverride(status=Restriction.REVOKED, until_ms=None)
+    held, told = Overrides().restricted(["d-1"], override), list[str]()
+    denied = OverridesUnavailableError("denied")
+    answers: list[Overrides | OverridesUnavailableError] = [held, denied]
+
+    def read() -> Overrides:
+        answer = answers.pop(0)
+        if isinstance(answer, OverridesUnavailableError):
+            raise answer
+        return answer
+
+    cached = CachedOverrides(
+        read, on_unavailable=lambda problem: told.append(str(problem)), max_age_s=0, wait_s=None
+    )
+
+    assert [cached.current(), cached.current()] == [held, held]
+    assert told == ["overrides/current.json cannot be reached: denied"]
 
 
 def test_without_overrides_everybody_is_let_in() -> None:

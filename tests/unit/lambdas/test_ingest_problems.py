@@ -1,9 +1,13 @@
+import logging
+from typing import Any
+
 import pytest
 
+from clients.flows.store import FlowsNotPublishedError, FlowsUnavailableError
 from clients.kafka.producer import NotDurableError
 from fleetlane.events.errors import ProblemTag
 from lambdas.http.device_request import BadRequestError
-from lambdas.http.problems import Problem
+from lambdas.http.problems import Problem, Tags, translated
 from lambdas.ingest.problems import problem_of
 
 
@@ -20,6 +24,16 @@ def test_devices_are_sent_back_at_different_times() -> None:
     }
 
     assert problems == {5, 15}
+
+
+def test_an_error_of_a_known_kind_is_no_bug_of_ours(caplog: pytest.LogCaptureFixture) -> None:
+    logger: Any = logging.getLogger("problems")
+    tags: Tags = {FlowsUnavailableError: ProblemTag.TRY_LATER}
+    narrower = FlowsNotPublishedError("current", "there are none")
+
+    problem = translated(narrower, tags, jitter=_least, logger=logger, not_done="not issued")
+
+    assert (problem.tag, caplog.messages) == (ProblemTag.TRY_LATER, ["not issued"])
 
 
 def test_a_request_that_no_retry_can_mend_names_no_time() -> None:

@@ -6,7 +6,7 @@ from copy import replace
 import pytest
 
 from clients.circuit_breaker import CircuitBreaker
-from clients.devices.receipts import ReceiptsUnavailableError
+from clients.devices.receipts import KeptReceipt, ReceiptsUnavailableError
 from clients.flows.store import CurrentFlows, FlowsUnavailableError
 from clients.kafka.producer import NotDurableError
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
@@ -293,3 +293,16 @@ def test_of_many_those_that_did_not_land_are_errors_and_not_remembered() -> None
 
 def _notices(outcome: object) -> tuple[Notice, ...]:
     return outcome.notices if isinstance(outcome, Receipt) else ()
+
+
+def test_a_receipt_that_is_kept_shows_that_receipts_are_kept_again() -> None:
+    breaker, store = CircuitBreaker(), FakeReceipts()
+    breaker.failed(0)
+    repeats = Repeats(
+        store=lambda: store, on_unavailable=lambda _: None, breaker=breaker, monotonic=lambda: 1.0
+    )
+
+    kept = KeptReceipt(raw_id="1", lane=Lane.FAST, landed="kafka", sha256="", expires_s=1)
+    repeats.remember({"key": kept})
+
+    assert breaker.opened_ms is None

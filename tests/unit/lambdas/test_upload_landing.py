@@ -238,6 +238,20 @@ def test_an_upload_that_kafka_does_not_take_holds_up_no_other_of_its_batch(
     assert (failed, problems, landed) == (["m-uploads/bad"], [problem], keys[1:])
 
 
+def test_outages_with_faults_between_them_are_none_in_a_row() -> None:
+    problems = list[FleetlaneError]()
+
+    def land(key: str) -> None:
+        if key.endswith("-away"):
+            raise NotDurableError("raw.bulk.large", 4.0, "Local: Message timed out")
+        raise PayloadMissingError(key)
+
+    keys = [f"uploads/{number}-{kind}" for number in range(5) for kind in ("away", "missing")]
+    failed_messages([notification(key, key) for key in keys], land, on_failure=problems.append)
+
+    assert len(problems) == len(keys)
+
+
 def test_an_upload_that_cannot_land_holds_up_no_other_of_its_notification() -> None:
     world, problems = World(), list[FleetlaneError]()
     by_hand, missing = "uploads/by-hand", upload_key("1" + "b" * 32, issued_millis=0)

@@ -1,10 +1,11 @@
 """Uploads in memory; passes the contract tests of its real twin."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.s3.upload_bucket import ListedUpload, StoredUpload, raw_id_in
-from clients.s3.upload_form import IssuedUpload, UploadForm
+from clients.s3.upload_form import IssuedUpload
 
 
 class FakeUploads:
@@ -66,9 +67,9 @@ class FakeForms:
     def __init__(self) -> None:
         self.signed_for: list[tuple[str, IssuedUpload]] = []
 
-    def signed(self, key: str, issued: IssuedUpload) -> UploadForm:
+    def signed(self, key: str, issued: IssuedUpload) -> dict[str, Any]:
         self.signed_for.append((key, issued))
-        return UploadForm(url="https://s3/payloads", fields={"key": key})
+        return {"url": "https://s3/payloads", "fields": {"key": key}}
 
 
 def keys_of(uploads: Iterable[ListedUpload]) -> list[str]:
