@@ -114,7 +114,7 @@ class Verification:
             attempts = sorted(rows[one.raw_id], key=lambda row: row["attempt"])
             first, last = attempts[0], next(filter(_is_final, attempts))
             if first["lane"] != one.lane or last["outcome"] != Outcome.PARSED:
-                ended = f"{last['outcome']}, {last['reason']}" if last["reason"] else "parsed"
+                ended = ", ".join(filter(None, (last["outcome"], last["reason"])))
                 raise NotVerifiedError(f"{_named(one)} came to lane {first['lane']}: {ended}")
             took_ms = last["parsed_ms"] - last["received_ms"]
             slowest_ms[one.lane] = max(slowest_ms[one.lane], took_ms)

@@ -7,7 +7,7 @@ from typing import Final
 
 from fleetlane.events.times import HOUR_MS
 from operations.fleet.fleet import IN_WINDOW, Fleet
-from operations.fleet.questions import Question, Table, cell, cells, numbers, share
+from operations.fleet.questions import Cell, Question, Table, ValueCell, cells, numbers, share
 from operations.fleet.wording import duration, moment_short, size
 
 COVERAGE_DAYS: Final = (1, 2, 7)
@@ -82,7 +82,7 @@ COVERAGE_BY_DAY: Final = Question(
         "day",
         "generate_series($since_day, epoch_ms($asked_at_ms)::date, interval 1 day)::date[]",
     ),
-    columns={"day (UTC)": cell("day"), **_OVER_TIME},
+    columns={"day (UTC)": ValueCell("day"), **_OVER_TIME},
 )
 """The same of each day (UTC), the oldest first; the first and last days are incomplete."""
 
@@ -94,7 +94,7 @@ COVERAGE_BY_HOUR: Final = Question(
         f"received_ms - received_ms % {HOUR_MS}",
         f"generate_series($first_ms - $first_ms % {HOUR_MS}, $asked_at_ms, {HOUR_MS})",
     ),
-    columns={"hour (UTC)": cell("hour_ms", moment_short), **_OVER_TIME},
+    columns={"hour (UTC)": ValueCell("hour_ms", moment_short), **_OVER_TIME},
 )
 """The same of each hour from that of ``first_ms`` on."""
 
@@ -116,13 +116,13 @@ _SEEN_KEYS: Final = """
     device_id, device_type, status, gateway_id, registered_ms, last_ms, gateway_ms,
     if(last_ms > $asked_at_ms, 0, $asked_at_ms - last_ms) as silent_ms
 """
-_SEEN_COLUMNS: Final = {
+_SEEN_COLUMNS: Final[dict[str, Cell]] = {
     **cells(device_id="device", device_type="type", status="status"),
-    "last message (UTC)": cell("last_ms", moment_short),
+    "last message (UTC)": ValueCell("last_ms", moment_short),
     "silent for": lambda row: (
         "never reported" if row["last_ms"] is None else duration(row["silent_ms"])
     ),
-    "last relayed (UTC)": cell("gateway_ms", moment_short),
+    "last relayed (UTC)": ValueCell("gateway_ms", moment_short),
 }
 
 DEVICE: Final = Question(
@@ -192,14 +192,14 @@ DEVICE_DAYS: Final = Question(
         group by day, stream order by day desc, stream
     """,
     columns={
-        "day (UTC)": cell("day"),
-        "stream": cell("stream"),
+        "day (UTC)": ValueCell("day"),
+        "stream": ValueCell("stream"),
         **numbers(messages="messages"),
-        "bytes": cell("body_bytes", size),
+        "bytes": ValueCell("body_bytes", size),
         **numbers(through_gateway="through a gateway"),
-        "firmware": cell("firmware"),
+        "firmware": ValueCell("firmware"),
         **numbers(parsed="parsed", empty="empty", parked="parked"),
-        "last (UTC)": cell("last_ms", moment_short),
+        "last (UTC)": ValueCell("last_ms", moment_short),
     },
     text_columns=2,
     empty="The device sent nothing in the last {days} days.",
@@ -230,10 +230,10 @@ GAPS: Final = Question(
         limit $gaps_max
     """,
     columns={
-        "stream": cell("stream"),
-        "from (UTC)": cell("from_ms", moment_short),
-        "to (UTC)": cell("to_ms", moment_short),
-        "length": cell("length_ms", duration),
+        "stream": ValueCell("stream"),
+        "from (UTC)": ValueCell("from_ms", moment_short),
+        "to (UTC)": ValueCell("to_ms", moment_short),
+        "length": ValueCell("length_ms", duration),
     },
     parameters={"device_id": None, "gap_min_ms": GAP_MIN_MS, "gaps_max": 1_000},
     empty="No gaps of an hour or more were found in the data of the last {days} days.",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from datetime import date
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import duckdb
 
@@ -86,18 +86,12 @@ class Fleet(AbstractContextManager["Fleet"]):
         rows = [dict(zip(keys, values, strict=True)) for values in result.fetchall()]
         return question.answered(keys, rows, days=days)
 
-    def first_ms(self) -> int | None:
-        """When the first message in the lake arrived; ``None`` if the lake is empty."""
-        return self._arrival_ms("min(first_received_ms)")
-
-    def latest_ms(self) -> int | None:
-        """When the latest message in the lake arrived; ``None`` if the lake is empty."""
-        return self._arrival_ms("max(last_received_ms)")
-
-    def _arrival_ms(self, which: str) -> int | None:
-        sql = f"select {which} from daily where first_received_ms <= $asked_at_ms"
-        found: int | None = self._value(sql, asked_at_ms=self.asked_at_ms)
-        return found
+    def arrivals_ms(self) -> tuple[int | None, int | None]:
+        """When the first and the latest message in the lake arrived; without any, ``None``."""
+        what = "min(first_received_ms), max(last_received_ms)"
+        sql = f"select {what} from daily where first_received_ms <= $asked_at_ms"
+        ((first_ms, last_ms),) = self._executed(sql, {"asked_at_ms": self.asked_at_ms}).fetchall()
+        return first_ms, last_ms
 
     def final_outcomes(self) -> int:
         """Of how many messages the lake has the final outcome; what was made up is no message.
@@ -109,11 +103,8 @@ class Fleet(AbstractContextManager["Fleet"]):
             " * (count(distinct id) <= (select sum(parsed + empty + parked) from daily))::int"
             " from parsed where outcome in ('parsed', 'empty', 'parked')"
         )
-        return int(self._value(sql, made_up=MADE_UP) or 0)
-
-    def _value(self, sql: str, **parameters: object) -> Any:
-        ((value,),) = self._executed(sql, parameters).fetchall()
-        return value
+        ((found,),) = self._executed(sql, {"made_up": MADE_UP}).fetchall()
+        return int(found or 0)
 
     def _executed(self, sql: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyConnection:
         """Run SQL over tables that it names; raises as ``rows_of``."""

@@ -52,19 +52,15 @@ class ValueCell:
     """The text of one value; a dash where there is none."""
 
     key: str
-    text: Callable[[Any], str]
+    text: Callable[[Any], str] = str
 
     def __call__(self, row: Row) -> str:
         return NONE if row[self.key] is None else self.text(row[self.key])
 
 
-def cell(key: str, text: Callable[[Any], str] = str) -> Cell:
-    return ValueCell(key, text)
-
-
 def cells(text: Callable[[Any], str] = str, /, **headings: str) -> dict[str, Cell]:
     """Columns that are shown alike: their headings, by the keys of their values."""
-    return {heading: cell(key, text) for key, heading in headings.items()}
+    return {heading: ValueCell(key, text) for key, heading in headings.items()}
 
 
 def numbers(**headings: str) -> dict[str, Cell]:

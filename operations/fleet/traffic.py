@@ -7,7 +7,7 @@ from typing import Final
 
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from operations.fleet.fleet import IN_WINDOW
-from operations.fleet.questions import Question, Row, cell, cells, numbers, share
+from operations.fleet.questions import Question, Row, ValueCell, cells, numbers, share
 from operations.fleet.wording import duration, limit, micros, percent, ratio, size, span
 
 LATE_OVER_MS: Final = HOUR_MS
@@ -38,7 +38,7 @@ LATE: Final = Question(
         **cells(device_id="device", device_type="type", gateway_id="through"),
         **numbers(messages="messages", late="late"),
         "share": share("late", "messages"),
-        "p50 lag": cell("median_lag_ms", duration),
+        "p50 lag": ValueCell("median_lag_ms", duration),
     },
     parameters={
         "over_ms": LATE_OVER_MS,
@@ -95,7 +95,7 @@ def size_label(sizes: Row) -> str:
     return span(sizes["low"], sizes["high"], limit)
 
 
-_SHARE: Final = cell("share", lambda share: percent(share, 1))
+_SHARE: Final = ValueCell("share", lambda share: percent(share, 1))
 
 
 LAGS: Final = Question(
@@ -157,10 +157,10 @@ COMPRESSION: Final = Question(
         from summed order by body_bytes desc, stream
     """,
     columns={
-        "stream": cell("stream"),
+        "stream": ValueCell("stream"),
         **numbers(messages="messages"),
         **cells(size, body_bytes="sent", inflated_bytes="decompressed"),
-        "ratio": cell("ratio", ratio),
+        "ratio": ValueCell("ratio", ratio),
     },
     empty="No messages came in the last {days} days.",
 )
@@ -228,7 +228,7 @@ PARSERS: Final = Question(
         group by parser order by p95_us desc, parser
     """,
     columns={
-        "parser": cell("parser"),
+        "parser": ValueCell("parser"),
         **numbers(attempts="attempts"),
         **cells(micros, p50_us="p50", p95_us="p95", p99_us="p99", max_us="longest"),
     },

@@ -9,7 +9,7 @@ from pyiceberg.catalog import Catalog
 
 from fleetlane.events.lake import tables
 from fleetlane.events.times import HOUR_MS, day_of
-from operations.fleet.questions import Row, Table, cell, cells, numbers
+from operations.fleet.questions import Row, Table, ValueCell, cells, numbers
 from operations.fleet.tables import day_since, planned_table
 from operations.fleet.wording import moment_short
 
@@ -65,7 +65,7 @@ _HOURS: Final = Table(
     title="Ledger by hour of arrival",
     keys=_HOUR_KEYS,
     columns={
-        "hour (UTC)": cell("hour_ms", moment_short),
+        "hour (UTC)": ValueCell("hour_ms", moment_short),
         **cells(stream="stream", lane="lane"),
         **numbers(**{name: name.replace("_", " ") for name in _COUNTED}),
         "settled": lambda row: "yes" if row["is_settled"] else "no",
@@ -78,8 +78,8 @@ _MISSING: Final = Table(
     title="Missing messages",
     keys=_MISSING_KEYS,
     columns={
-        "id": cell("id"),
-        "hour (UTC)": cell("hour_ms", moment_short),
+        "id": ValueCell("id"),
+        "hour (UTC)": ValueCell("hour_ms", moment_short),
         **cells(stream="stream", lane="lane", problem="problem"),
     },
     text_columns=5,

@@ -44,8 +44,8 @@ type Answers = Mapping[str, Table]
 
 def write_report(fleet: Fleet, path: Path) -> None:
     """Ask all questions, and write the page atomically."""
-    asked_at_ms, latest_ms = fleet.asked_at_ms, fleet.latest_ms()
-    page = page_of(answers_of(fleet), asked_at_ms=asked_at_ms, latest_ms=latest_ms)
+    _, latest_ms = fleet.arrivals_ms()
+    page = page_of(answers_of(fleet), asked_at_ms=fleet.asked_at_ms, latest_ms=latest_ms)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.new")
     beside.write_text(page, encoding="utf-8")
@@ -54,7 +54,7 @@ def write_report(fleet: Fleet, path: Path) -> None:
 
 def answers_of(fleet: Fleet) -> Answers:
     """All that the page shows; what it has ``over_time`` is by day or, of a young lake, by hour."""
-    first_ms, coverage = fleet.first_ms(), devices.coverage(fleet)
+    (first_ms, _), coverage = fleet.arrivals_ms(), devices.coverage(fleet)
     age_ms = fleet.asked_at_ms if first_ms is None else fleet.asked_at_ms - first_ms
     shorter_ms = [0, *(days * DAY_MS for days in devices.COVERAGE_DAYS)]
     windows = zip(coverage.rows, shorter_ms, strict=False)

@@ -119,14 +119,10 @@ def _read(place: str) -> tuple[set[str], str]:
 
 def _refusal_of(error: Exception) -> Exception | None:
     """What a user reads of an error that is to be expected; ``None`` for any other."""
-    match error:
-        case BrokenPipeError():
-            return None  # typer ends `| head` quietly
-        case ModuleNotFoundError(name=name):
-            is_platform = (name or "").partition(".")[0] in _PLATFORM
-            return PlatformNotInstalledError() if is_platform else None
-        case _:
-            return error
+    if isinstance(error, ModuleNotFoundError):
+        is_platform = (error.name or "").partition(".")[0] in _PLATFORM
+        return PlatformNotInstalledError() if is_platform else None
+    return None if isinstance(error, BrokenPipeError) else error  # typer ends `| head` quietly
 
 
 def group(help_text: str, table: Mapping[str, Entry]) -> typer.Typer:

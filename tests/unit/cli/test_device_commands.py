@@ -182,6 +182,30 @@ def test_a_second_key_leaves_the_first_until_it_is_removed(
     assert (keys_of(stores), result.exit_code) == ((second.public_jwk,), 0)
 
 
+def test_adding_a_key_again_names_the_other_as_the_one_to_remove(
+    device: Device, stores: DeviceStores, key_file: Path, tmp_path: Path
+) -> None:
+    added(device, "d-1", key_file)
+    second = jwk_file(tmp_path / "2.jwk", DeviceKey.generate())
+    device("rotate", "d-1", "--public-key", str(second))
+
+    result = device("rotate", "d-1", "--public-key", str(key_file))
+
+    assert f"--remove {keys_of(stores)[1]['kid']}" in result.stdout
+
+
+def test_no_control_character_of_a_key_s_name_reaches_the_terminal(
+    device: Device, key_file: Path, tmp_path: Path
+) -> None:
+    added(device, "d-1", key_file)
+    named = tmp_path / "named.jwk"
+    named.write_text(json.dumps({**DeviceKey.generate().public_jwk, "kid": "\x1b]0;mine"}))
+
+    result = device("rotate", "d-1", "--public-key", str(named))
+
+    assert (result.exit_code, "\x1b" in result.stdout) == (0, False)
+
+
 def test_a_third_key_is_refused_and_the_two_are_named(
     device: Device, stores: DeviceStores, key_file: Path, tmp_path: Path
 ) -> None:

@@ -70,3 +70,12 @@ def test_a_time_far_off_is_printed(far_ms: int, capsys: pytest.CaptureFixture[st
     FormatOptions().show(GAPS.answered(list(gap), [gap], days=7), asked_at_ms=0)
 
     assert "gps" in capsys.readouterr().out
+
+
+def test_a_gap_of_a_clock_that_was_reset_is_not_now(capsys: pytest.CaptureFixture[str]) -> None:
+    gap = {"device_id": "d-1", "stream": "gps", "from_ms": 0, "to_ms": -60_000, "length_ms": 0}
+
+    FormatOptions().show(GAPS.answered(list(gap), [gap], days=7), asked_at_ms=0)
+
+    shown = capsys.readouterr().out
+    assert ("now" in shown, "ago" in shown) == (False, False)

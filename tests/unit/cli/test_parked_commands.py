@@ -1,5 +1,6 @@
 """Parked messages on the screen; what the commands refuse before they read anything."""
 
+import copy
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,11 +10,12 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from clients.kafka.reader import KafkaUnreadableError
 from fleetlane.cli.commands import parked as parked_list
 from fleetlane.cli.commands.message.replay import carry_out
 from fleetlane.cli.commands.parked import ParkedOptions, PayloadsExpiredError, exported
 from fleetlane.cli.main import app
-from fleetlane.events.envelope import KafkaPosition, Record
+from fleetlane.events.envelope import KafkaPosition, PayloadReference, Record
 from fleetlane.events.errors import ParkedReason
 from operations.endpoints import Endpoints
 from operations.messages.parked import ParkedFilter, newest_parked
@@ -140,6 +142,24 @@ def test_ctrl_c_says_how_many_were_replayed(capsys: pytest.CaptureFixture[str]) 
     )
 
 
+class Refusing(FakeStore):
+    """Kafka does not answer while it is read."""
+
+    def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:
+        raise KafkaUnreadableError("down")
+
+
+def test_a_replay_that_fails_says_how_many_were_replayed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    stores = Platform.on_laptop(NOWHERE, Path()).messages
+
+    with pytest.raises(KafkaUnreadableError):
+        carry_out(PLAN, stores, dry_run=False, as_json=False, records=Refusing())
+
+    assert capsys.readouterr().err == "0 of 201 messages replayed; doing it again is safe\n"
+
+
 def test_expired_payloads_are_an_error_after_all_else_is_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -173,4 +193,16 @@ def test_a_body_that_is_gone_keeps_no_other_message_from_its_file(tmp_path: Path
         written.extend(exported(store.records, kept, tmp_path / "out", by_stream=True))
 
     assert [path.is_file() for path in written] == [True]
+    assert written == [tmp_path / "out" / "tank" / f"{OTHER_ID}.record.json"]
+
+
+def test_a_body_that_was_altered_keeps_no_other_message_from_its_file(tmp_path: Path) -> None:
+    store, written = FakeStore(), list[Path]()
+    altered = PayloadReference(key="parked/payloads/altered", sha256="0" * 64)
+    store.park(copy.replace(by_reference(RAW_ID), reference=altered))
+    store.park(message_of(OTHER_ID))
+
+    with payloads(parked=[altered.key]) as kept, pytest.raises(PayloadsExpiredError, match=RAW_ID):
+        written.extend(exported(store.records, kept, tmp_path / "out", by_stream=True))
+
     assert written == [tmp_path / "out" / "tank" / f"{OTHER_ID}.record.json"]

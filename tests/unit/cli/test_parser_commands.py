@@ -269,6 +269,29 @@ def test_diff_takes_records_of_the_flows_stream_alone(tank: Path, next_tank: Pat
     assert list(json.loads(found.stdout)["messages"]) == ["some.records.jsonl, line 1"]
 
 
+def test_diff_takes_messages_that_the_flow_gives_this_parser_alone(
+    tank: Path, next_tank: Path
+) -> None:
+    rules = 'use = "tank==0.1.0"\ndevice_types = ["other"]\n[[parsers]]\nuse = "json"\n'
+    flow = f'stream = "tank"\nowner = "acme"\n[[parsers]]\n{rules}'
+    (tank / "flows" / "tank.toml").write_text(flow)
+    (tank / "some.record.json").write_text(json.dumps(RECORD))
+
+    arguments = ("--from", "some.record.json", "--flow", "flows/tank.toml", "--json")
+    found = run("diff", ".", str(next_tank), *arguments)
+
+    assert json.loads(found.stdout)["messages"] == {}
+
+
+@pytest.mark.parametrize("content", ["", "\n", "{record}\n{record}\n"])
+def test_bench_takes_one_record_a_file(tank: Path, content: str) -> None:
+    (tank / "some.records.jsonl").write_text(content.replace("{record}", json.dumps(RECORD)))
+
+    found = run("bench", "some.records.jsonl")
+
+    assert (found.exit_code, "this takes one" in found.stderr) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [

@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from clients.s3.payload_bucket import PayloadMissingError
+from clients.s3.payload_bucket import PayloadCorruptError, PayloadMissingError
 from fleetlane.cli.options.selection import BadOptionsError, LimitOption, SinceOption, UntilOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.record_text import fields_of, record_line, record_text
@@ -79,7 +79,7 @@ class NotParkedError(FleetlaneError):
 
 
 class PayloadsExpiredError(FleetlaneError):
-    """Messages were left out, for their large bodies are gone."""
+    """Messages were left out, for their large bodies are gone, or not what they were."""
 
     raw_ids: tuple[str, ...]
 
@@ -87,7 +87,7 @@ class PayloadsExpiredError(FleetlaneError):
         more = len(self.raw_ids) - _SHOWN_MAX
         others = f" and {more} more" if more > 0 else ""
         shown = ", ".join(self.raw_ids[:_SHOWN_MAX])
-        return f"left out, as the payload has expired: {shown}{others}"
+        return f"left out, as the payload has expired or was altered: {shown}{others}"
 
 
 def list_parked(
@@ -125,9 +125,14 @@ def show(
     """Print parked records whole: headers, reason and bytes."""
     stores = where.platform_with_kafka().messages
     found = found_parked(stores, ParkedOptions().filter(ids))
-    missing = {given for given in ids if not any(one.identity.startswith(given) for one in found)}
     for record in parked_records(stores, found):
         typer.echo(record_line(record) if as_json else record_text(record, times) + "\n")
+    _check_all_found(ids, found)
+
+
+def _check_all_found(ids: Iterable[str], found: Sequence[ParkedMessage]) -> None:
+    """Raise ``NotParkedError`` where one of these ids is of no message; after all others."""
+    missing = {given for given in ids if not any(one.identity.startswith(given) for one in found)}
     if missing:
         raise NotParkedError(tuple(sorted(missing)))
 
@@ -202,16 +207,17 @@ def export(
         raise BadOptionsError("Give exactly one: FOLDER or --as-sample PARSER_FOLDER")
     stores = where.platform_with_kafka(writes="parked export").messages
 
-    found = found_parked(stores, chosen.filter(ids))
+    found = wanted = found_parked(stores, chosen.filter(ids))
     root = folder
     if as_sample is not None:
-        found, root = [one for one in found if one.is_message], as_sample / "samples"
-    if len(found) > limit:
-        raise TooManyMessagesError(len(found), limit)
+        wanted, root = [one for one in found if one.is_message], as_sample / "samples"
+    if len(wanted) > limit:
+        raise TooManyMessagesError(len(wanted), limit)
     assert root is not None, "one of the two was given"
-    records = parked_records(stores, found)
+    records = parked_records(stores, wanted)
     for path in exported(records, stores.payloads, root, by_stream=as_sample is not None):
         typer.echo(path)
+    _check_all_found(ids or (), found)
 
 
 def exported(
@@ -223,7 +229,7 @@ def exported(
         parked = parked_message(record)
         try:
             whole = record_json(payloads.self_contained(record))
-        except PayloadMissingError:
+        except (PayloadMissingError, PayloadCorruptError):
             expired.append(parked.identity)
             continue
         inner = parked.stream if by_stream else None

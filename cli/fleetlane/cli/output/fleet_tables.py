@@ -13,6 +13,7 @@ import typer
 from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.output.tables import print_table
 from fleetlane.cli.output.times import TimeOptions
+from fleetlane.events.times import MILLIS_MIN
 from operations.fleet.questions import Cell, Row, Table, ValueCell
 from operations.fleet.wording import moment_short
 
@@ -60,7 +61,7 @@ class FormatOptions(TimeOptions):
         """Moments as ``TimeOptions`` has them: when something was last, as how long ago."""
         if not (isinstance(text, ValueCell) and text.text is moment_short):
             return heading, text
-        key, now_ms = text.key, asked_at_ms if text.key in _LAST else 0
+        key, now_ms = text.key, asked_at_ms if text.key in _LAST else MILLIS_MIN - 1
         heading = heading if self.utc else heading.removesuffix(" (UTC)")
         return heading, lambda row: self.ago(row[key], now_ms)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import typer
 
-from fleetlane.cli.output.tables import print_table
+from fleetlane.cli.output.tables import escaped, print_table
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.parsers.testkit.differences import Difference, EventChange, Kind
 from fleetlane.parsers.testkit.parser_process import has_sandbox
@@ -32,10 +32,6 @@ def print_outcome(outcome: Outcome, subject: Subject) -> None:
     typer.echo(_summary(outcome, subject))
 
 
-def printable(text: str) -> str:
-    return "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
-
-
 def enforcement() -> str:
     """A note where the jobs' sandbox is not available."""
     return "" if has_sandbox() else "; this system has no sandbox: limits are not all enforced"
@@ -54,7 +50,7 @@ def _cells(event: TrialEvent, columns: Sequence[str]) -> list[str]:
 
 
 def _json(value: object) -> str:
-    return printable(json.dumps(value, ensure_ascii=False))
+    return escaped(json.dumps(value, ensure_ascii=False))
 
 
 def _time(event: TrialEvent) -> str:
@@ -80,14 +76,14 @@ def difference_line(name: str, found: Difference) -> str:
     head = f"{name}: {found.kind}"
     match found.kind:
         case Kind.SAME:
-            return printable(f"{head}, both refuse: {found.old}" if found.old else head)
+            return escaped(f"{head}, both refuse: {found.old}" if found.old else head)
         case Kind.CHANGED:
             changes = [text for change in found.events for text in _changes(change)]
             more = len(changes) - CHANGES_SHOWN_MAX
             rest = [f"and {more} more: --json shows them all"] if more > 0 else []
-            return printable(f"{head}: {'; '.join(changes[:CHANGES_SHOWN_MAX] + rest)}")
+            return escaped(f"{head}: {'; '.join(changes[:CHANGES_SHOWN_MAX] + rest)}")
         case Kind.NOW_PARSED | Kind.NOW_REFUSED | Kind.REFUSED_OTHERWISE:
-            return printable(f"{head}: {found.old} -> {found.new}")
+            return escaped(f"{head}: {found.old} -> {found.new}")
 
 
 def counts_of(found: Mapping[str, Difference]) -> dict[str, int]:

@@ -132,8 +132,9 @@ def rotate(
         typer.echo(f"private key: {keys.write(device_id, private)}")
     typer.echo(_keys_line(device))
     if len(device.keys) > 1:
-        old = device.keys[0]["kid"]
-        typer.echo(f"once it signs with the new one: device rotate {device_id} --remove {old}")
+        old = next(key["kid"] for key in device.keys if key["kid"] != jwk["kid"])
+        hint = f"once it signs with the new one: device rotate {device_id} --remove {old}"
+        typer.echo(escaped(hint))
 
 
 def token(
@@ -163,4 +164,4 @@ def _key(given: Path | None, stage: str | None) -> tuple[dict[str, str], DeviceK
 
 def _keys_line(device: RegisteredDevice) -> str:
     names = ", ".join(key["kid"] for key in device.keys)
-    return f"device {device.device_id} may sign with: {names}"
+    return escaped(f"device {device.device_id} may sign with: {names}")

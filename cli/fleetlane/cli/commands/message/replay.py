@@ -57,7 +57,7 @@ def carry_out(
 
 
 def _landed(plan: ReplayPlan, stores: MessageStores, records: RecordStore) -> int:
-    """Replay what is planned; on Ctrl-C say how far that came."""
+    """Replay what is planned; on Ctrl-C, or where it fails, say how far that came."""
     landed, planned = 0, number_of(len(plan.attempts), "message")
 
     def count(so_far: int) -> None:
@@ -65,11 +65,15 @@ def _landed(plan: ReplayPlan, stores: MessageStores, records: RecordStore) -> in
         landed = so_far
         on_landed(so_far)
 
-    with (
-        effect_on_interrupt(lambda: f"{landed} of {planned} replayed; doing it again is safe"),
-        counted("replayed") as on_landed,
-    ):
-        return landing.replay(plan, records, stores.producer(), on_landed=count)
+    def effect() -> str:
+        return f"{landed} of {planned} replayed; doing it again is safe"
+
+    with effect_on_interrupt(effect), counted("replayed") as on_landed:
+        try:
+            return landing.replay(plan, records, stores.producer(), on_landed=count)
+        except FleetlaneError:
+            typer.echo(effect(), err=True)
+            raise
 
 
 def _text(plan: ReplayPlan, landed: int, *, dry_run: bool) -> str:

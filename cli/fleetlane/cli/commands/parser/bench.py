@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fleetlane.cli.commands.parser.message_input import is_of_records, read_at_most, records_from
+from fleetlane.cli.commands.parser.message_input import is_of_records, one_message, read_at_most
 from fleetlane.cli.commands.parser.subject import (
     FlowOption,
     LaneOption,
@@ -15,10 +15,10 @@ from fleetlane.cli.commands.parser.subject import (
     chosen_subject,
 )
 from fleetlane.cli.options.checkout import uv_program
-from fleetlane.cli.output.parser_results import enforcement, printable
+from fleetlane.cli.output.parser_results import enforcement
+from fleetlane.cli.output.tables import escaped
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.parsers.testkit.parser_process import ParserProcess, Timing, timed
-from fleetlane.parsers.testkit.samples import recorded_message
 from fleetlane.parsers.testkit.sites import Sites
 from fleetlane.parsers.testkit.trials import Trial
 
@@ -63,16 +63,13 @@ def bench(
 def _trial(path: Path) -> Trial:
     with path.open("rb") as file:
         content = read_at_most(file, str(path))
-    if is_of_records(path):
-        record, *_ = records_from(content, str(path))
-        return recorded_message(record).trial
-    return Trial(body=content)
+    return one_message(content, str(path), is_record=is_of_records(path)).trial
 
 
 def _line(path: Path, timing: Timing) -> str:
-    size = f"{printable(str(path))}: {number_of(timing.body_bytes, 'byte')}"
+    size = f"{escaped(str(path))}: {number_of(timing.body_bytes, 'byte')}"
     if timing.reason is not None and timing.rounds == 1:
-        return f"{size}, {timing.reason}: {printable(timing.detail)}"
+        return f"{size}, {timing.reason}: {escaped(timing.detail)}"
     share = timing.p99_us / timing.limit_ms / 10
     outcome = number_of(timing.events, "event") if timing.reason is None else timing.reason
     return (

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -43,12 +43,16 @@ TOPICS: Final = ("parked", "raw")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The flow, its or another stream, ``None`` for any; ``parser`` where several are offered."""
+    """The flow, its or another stream, ``None`` for any; ``parser`` where several are offered.
+
+    Of the flow's messages those are wanted that one of the parsers of these ``names`` is for.
+    """
 
     flow: Flow | None
     stream: str | None
     parser: str | None
     where: PlatformOptions
+    names: frozenset[str] = frozenset()
 
 
 def subject_from(spec: str, sites: Sites, wanted: Wanted, lane: Lane | None) -> Subject:
@@ -124,7 +128,9 @@ def _is_wanted(message: RecordedMessage, wanted: Wanted) -> bool:
     if wanted.flow is None:
         return True
     kind, firmware = message.device_type, message.firmware
-    return parser_rule_for(wanted.flow, device_type=kind, firmware=firmware) is not None
+    rule = parser_rule_for(wanted.flow, device_type=kind, firmware=firmware)
+    is_named = rule is not None and split_use(rule.use)[0] in wanted.names
+    return is_named or (rule is not None and not wanted.names)
 
 
 def diff(
@@ -178,12 +184,15 @@ def diff(
     chosen = None if flow is None else flow_at(flow)
     named = stream or (None if chosen is None else chosen.stream)
     wanted = Wanted(flow=chosen, stream=named, parser=parser, where=where)
-    messages = messages_from([*sources, *(more_files or ())], wanted, messages_max=limit)
-    trials, pair = list(messages.values()), []
+    rules = () if chosen is None else chosen.parsers
+    own, pair = frozenset(split_use(one.use)[0] for one in rules), []
     with Sites(uv=uv_program()) as sites:
-        for subject in [subject_from(spec, sites, wanted, lane) for spec in (old, new)]:
+        subjects = [subject_from(spec, sites, wanted, lane) for spec in (old, new)]
+        wanted = replace(wanted, names=own & {split_use(one.rule.use)[0] for one in subjects})
+        messages = messages_from([*sources, *(more_files or ())], wanted, messages_max=limit)
+        for subject in subjects:
             with ParserProcess(subject) as process:
-                pair.append(process.outcomes(trials))
+                pair.append(process.outcomes([*messages.values()]))
     found = dict(zip(messages, map(difference, *pair), strict=True))
     _print(found, as_json=as_json)
     if exit_code and any(one.kind is not Kind.SAME for one in found.values()):

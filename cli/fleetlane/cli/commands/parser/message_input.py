@@ -11,7 +11,9 @@ from typing import BinaryIO
 from fleetlane.events.envelope import Record
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.record_json import ExportedRecord, record_from_json
+from fleetlane.events.times import now_ms
 from fleetlane.parsers.testkit.samples import RecordedMessage, recorded_message
+from fleetlane.parsers.testkit.trials import Trial
 
 FILE_BYTES_MAX = 256 << 20
 
@@ -48,6 +50,17 @@ def records_from(content: bytes, name: str) -> Iterator[ExportedRecord]:
                 yield record_from_json(line)
             except FleetlaneError as problem:
                 raise BadInputError(f"{name}, line {number},", str(problem)) from None
+
+
+def one_message(content: bytes, name: str, *, is_record: bool) -> RecordedMessage:
+    """The message that a file holds: its bytes, or its one record's."""
+    if is_record:
+        records = list(records_from(content, name))
+        if len(records) != 1:
+            raise BadInputError(name, f"holds {len(records)} records; this takes one")
+        return recorded_message(records[0])
+    trial = Trial(body=content, arrival_millis=now_ms())
+    return RecordedMessage(trial=trial, stream="", device_type=None, firmware=None)
 
 
 def readable(records: Iterable[Record]) -> Iterator[tuple[Record, RecordedMessage]]:

@@ -6,12 +6,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from fleetlane.cli.commands.parser.message_input import (
-    BadInputError,
-    bytes_from_hex,
-    read_at_most,
-    records_from,
-)
+from fleetlane.cli.commands.parser.message_input import bytes_from_hex, one_message, read_at_most
 from fleetlane.cli.commands.parser.subject import (
     FlowOption,
     LaneOption,
@@ -21,11 +16,8 @@ from fleetlane.cli.commands.parser.subject import (
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.parser_results import print_outcome
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.times import now_ms
 from fleetlane.parsers.testkit.parser_process import ParserProcess
-from fleetlane.parsers.testkit.samples import RecordedMessage, recorded_message
 from fleetlane.parsers.testkit.sites import Sites
-from fleetlane.parsers.testkit.trials import Trial
 
 
 class NotParsedError(FleetlaneError):
@@ -64,7 +56,8 @@ def try_message(
     Exit code 1 says that it would be parked, or tried again in the slow lane, and why.
     """
     content = read_at_most(file, file.name)
-    message = _message(content, file.name, is_hex=is_hex, is_record=is_record)
+    body = bytes_from_hex(content, file.name) if is_hex else content
+    message = one_message(body, file.name, is_record=is_record)
     with Sites(uv=uv_program()) as sites:
         subject = chosen_subject(
             sites,
@@ -83,14 +76,3 @@ def try_message(
         raise NotParsedError(outcome.reason, outcome.detail)
     if not as_json:
         print_outcome(outcome, subject)
-
-
-def _message(content: bytes, name: str, *, is_hex: bool, is_record: bool) -> RecordedMessage:
-    if is_record:
-        records = list(records_from(content, name))
-        if len(records) != 1:
-            raise BadInputError(name, f"holds {len(records)} records; this takes one")
-        return recorded_message(records[0])
-    body = bytes_from_hex(content, name) if is_hex else content
-    trial = Trial(body=body, arrival_millis=now_ms())
-    return RecordedMessage(trial=trial, stream="", device_type=None, firmware=None)
