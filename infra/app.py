@@ -13,8 +13,9 @@ from aws_cdk import aws_lambda as lambda_
 from cdk_nag import AwsSolutionsChecks
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.flows.files import PublishedFlows
 from infra.artifacts.folder import ROOT, Artifacts
-from infra.constructs.functions.flow_publication import DeployedFlows, deployed_flows
+from infra.constructs.functions.flow_publication import deployed_flows
 from infra.constructs.functions.function import FunctionContext
 from infra.constructs.kafka.access import KafkaEndpoint
 from infra.constructs.stores.uploads import add_local_jobs_code
@@ -83,7 +84,7 @@ def add_stage(app: App, stage: Stage) -> None:
     _add_local_stacks(app, stage, artifacts, bootstrap_servers=kafka)
 
 
-def _add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: DeployedFlows) -> None:
+def _add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: PublishedFlows) -> None:
     network = Network(app, stage=stage).private
     stores = Storage(app, stage=stage).stores
     assert stores.key is not None, "a stage in AWS has a key of its own"
@@ -98,7 +99,8 @@ def _add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: Deplo
     )
     ingest = Ingest(app, context=context)
     processing = Processing(app, context=context, streaming=streaming)
-    processing.publish(flows, activation=ingest.flow_activation.function)
+    activation = ingest.flow_activation.function
+    processing.publish(flows, artifacts.parsers_folder(), activation)
     watching = Watching(app, edge=ingest.edge, streaming=streaming, processing=processing)
     if stage.has_operator_host:
         Operators(app, context=context)

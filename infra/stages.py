@@ -8,16 +8,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.job_arguments import Sandbox
+from fleetlane.events.job_arguments import Engine, Sandbox
 from fleetlane.events.lanes import LaneTrigger
-
-
-class Engine(StrEnum):
-    """What runs the Spark jobs. A laptop runs them itself."""
-
-    GLUE = "glue"
-    EMR = "emr"
-    LAPTOP = "laptop"
 
 
 class Api(StrEnum):

@@ -5,7 +5,8 @@ from functools import partial
 from typing import Final
 
 from clients.account import AccountUnavailableError, AwsAccount
-from infra.stages import Engine, Stage
+from fleetlane.events.job_arguments import Engine
+from infra.stages import Stage
 from local.setup.doctor import MISSING, OK, Finding
 
 FUNCTIONS_LEFT_FREE: Final = 100

@@ -116,5 +116,7 @@ def build(
                 path=folder / OPERATORS,
                 python=python,
             )
+        else:  # an earlier build's, with other code
+            (folder / OPERATORS).unlink(missing_ok=True)
         yield from write_parsers(uv, platform=platform, scratch=scratch / "parsers", folder=folder)
         yield from write_jars(root, folder / "jobs" / "jars")

@@ -112,8 +112,9 @@ _LEFT_OUT: Final = ("config-", "ensurepip", "idlelib", "site-packages", "test", 
 
 
 def own_python(root: Path) -> Path | None:
-    """The CPython that ``make python-for-emr`` fetched into the checkout at ``root``, if it did."""
-    return next(iter(sorted((root / "build" / "python").glob(f"cpython-{VERSION}.*"))), None)
+    """The newest that ``make python-for-emr`` fetched into the checkout at ``root``, if it did."""
+    found = (root / "build" / "python").glob(f"cpython-{VERSION}.*")
+    return max(found, key=lambda one: int(one.name.split("-")[1].rpartition(".")[2]), default=None)
 
 
 def write_environment(

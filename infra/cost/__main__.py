@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import Engine
 from fleetlane.events.lanes import Lane
 from infra.cost import scenario
 from infra.cost.bill import Bill, bill, message_usd, with_http
-from infra.stages import Api, Engine, settings_of, stage_from
+from infra.stages import Api, settings_of, stage_from
 
 
 def main(argv: Sequence[str]) -> int:

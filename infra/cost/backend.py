@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from fleetlane.events import job_arguments
+from fleetlane.events.job_arguments import Engine
 from fleetlane.events.lake.tables import BUCKETS, TABLES
 from fleetlane.events.lanes import LANE_LIMITS, BulkCause, Lane
 from fleetlane.events.topics import RawTopic, canonical_topic, topic_settings
 from infra.cost.scenario import DAY_S, DAYS_A_MONTH, GB, HOURS_A_MONTH, KIB, Scenario, Traffic
-from infra.stages import Engine
 
 _DAY_MS: Final = DAY_S * 1000
 _ZONES: Final = 3

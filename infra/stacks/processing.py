@@ -1,9 +1,13 @@
 """The Spark applications, on the engine that the stage names."""
 
+from pathlib import Path
+
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra.constructs.functions.flow_publication import DeployedFlows, FlowPublication
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.job_arguments import Engine
+from infra.constructs.functions.flow_publication import FlowPublication
 from infra.constructs.functions.function import FunctionContext
 from infra.constructs.jobs import emr_engine, glue_engine
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
@@ -14,7 +18,6 @@ from infra.constructs.jobs.spark_applications import Places, spark_applications
 from infra.constructs.platform_stack import PlatformStack
 from infra.constructs.stores.uploads import BucketUploads, JobsCode
 from infra.stacks.streaming import Streaming
-from infra.stages import Engine
 
 
 class Processing(PlatformStack):
@@ -59,10 +62,10 @@ class Processing(PlatformStack):
         self.restarts = JobRestarts(self, "Restarts", context=context)
         self.restarts.restart(self.kept_running[::-1])  # what must be fast comes last
 
-    def publish(self, flows: DeployedFlows, *, activation: lambda_.Function) -> None:
+    def publish(self, flows: PublishedFlows, parsers: Path, activation: lambda_.Function) -> None:
         """Put the repository's flows into force, once jobs run that can fetch their parsers."""
         publication = FlowPublication(
-            self, "Flows", flows=flows, uploads=self.uploads, activation=activation
+            self, "Flows", flows=flows, parsers=parsers, uploads=self.uploads, activation=activation
         )
         for one in (publication.activated, *publication.uploaded):
             one.node.add_dependency(self.restarts)

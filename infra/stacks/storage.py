@@ -49,22 +49,19 @@ class Storage(PlatformStack):
         few_hours = "Receipts live for hours; without them a device's retry lands twice."
         suppress(self.stores.receipts, "DDB3", few_hours)
         if not stage.keeps_data:
-            self._leave_nothing()
-        # For an operator who makes a new checkpoint; all other names are in the SSM parameter.
-        CfnOutput(self, "CheckpointsBucketName", value=self.stores.checkpoints.bucket_name)
-
-    def _leave_nothing(self) -> None:
-        """When the stack goes. Glue drops a database with its tables."""
-        emptied = EmptiedBuckets(self, "Emptied")
-        for bucket in [one for one in self.node.children if isinstance(one, s3.Bucket)]:
-            emptied.add(bucket)
-        if self.stage.lake_database != LAKE_DATABASE:  # a laptop's, or one that was there before
-            glue.CfnDatabase(
+            emptied = EmptiedBuckets(self, "Emptied")
+            for bucket in [one for one in self.node.children if isinstance(one, s3.Bucket)]:
+                emptied.add(bucket)
+        if stage.lake_database != LAKE_DATABASE:  # a laptop's, or one that was there before
+            database = glue.CfnDatabase(
                 self,
                 "LakeDatabase",
                 catalog_id=Aws.ACCOUNT_ID,
-                database_input={"name": self.stage.lake_database},
+                database_input={"name": stage.lake_database},
             )
+            database.apply_removal_policy(self.removal)  # Glue drops it with its tables
+        # For an operator who makes a new checkpoint; all other names are in the SSM parameter.
+        CfnOutput(self, "CheckpointsBucketName", value=self.stores.checkpoints.bucket_name)
 
     def _own_key(self) -> kms.Key:
         """CloudWatch and S3 may use it too: for the jobs' logs, to notify an encrypted queue."""

@@ -7,7 +7,6 @@ only while it is stopped.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache, partial
 from typing import Any, Final
 
@@ -18,19 +17,13 @@ from clients.bucket_objects import BucketObjects
 from clients.environment import read_settings
 from clients.job_runs import EmrRuns, GlueRuns, JobRunsUnavailableError, start_by
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import Engine
 from fleetlane.events.times import now_ms
 from lambdas.job_restarts.service import START_LIMIT_MS, Job, JobDidNotStartError
 
 logger = Logger(service="job_restarts")
 
 RESTED: Final = "Custom::RestedApplication"
-
-
-class Engine(StrEnum):
-    """What runs the jobs, as ``infra/stages.py`` has it."""
-
-    GLUE = "glue"
-    EMR = "emr"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

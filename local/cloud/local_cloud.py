@@ -12,7 +12,6 @@ from urllib.parse import urlsplit
 import boto3
 
 from clients.aws import S3Client
-from clients.devices.registry import DeviceRegistry
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.stage_resources import StageResources
@@ -140,11 +139,6 @@ class LocalCloud(AbstractContextManager["LocalCloud"]):
     def aws_settings(self) -> dict[str, Any]:
         """What a boto3 client needs to reach LocalStack."""
         return self._aws.client_settings
-
-    @property
-    def registry(self) -> DeviceRegistry:
-        resource = boto3.resource("dynamodb", **self.aws_settings)
-        return DeviceRegistry(resource.Table(self.resources.devices_table))
 
     @property
     def s3(self) -> S3Client:

@@ -12,15 +12,10 @@ from local.setup.steps import Checkout, Step, key_of
 from local.setup.tools import Tool
 
 
-def environment_steps(checkout: Checkout) -> list[Step]:
-    """For the checks: Python and the packages of uv.lock."""
-    return [packages.environment_step(checkout)]
-
-
 def platform_steps(checkout: Checkout) -> list[Step]:
     """For running the platform: Java, the environment, the jars and LocalStack."""
     last = [java.jars_step(checkout), packages.localstack_step(checkout)]
-    return [java.step(checkout), *environment_steps(checkout), *last]
+    return [java.step(checkout), packages.environment_step(checkout), *last]
 
 
 def cloud_steps(checkout: Checkout) -> list[Step]:
@@ -30,7 +25,7 @@ def cloud_steps(checkout: Checkout) -> list[Step]:
 
 GOALS: Mapping[str, Callable[[Checkout], Sequence[Step]]] = {
     "cloud": cloud_steps,
-    "environment": environment_steps,
+    "environment": lambda checkout: [packages.environment_step(checkout)],
     "platform": platform_steps,
 }
 

@@ -10,7 +10,7 @@ from fleetlane.events.flows.files import flows_in
 from local.checkout import FLOWS
 from local.cloud.local_cloud import LocalCloud
 from operations.flows.publisher import ActivationRefusedError
-from tests.e2e_cloud.trial import HttpsDevice, ledger_on, run_trial
+from tests.e2e_cloud.trial import HttpsDevice, ledger_on, registry_of, run_trial
 
 pytestmark = [pytest.mark.localstack, pytest.mark.kafka, pytest.mark.spark]
 
@@ -19,7 +19,7 @@ IN_FORCE_WITHIN_S = 60.0
 
 def a_message_is_parsed(cloud: LocalCloud, stream: str) -> bool:
     """Whether one is, soon: what comes before all have read the new flows is parked."""
-    device = HttpsDevice.registered(cloud.api_url, cloud.registry)
+    device = HttpsDevice.registered(cloud.api_url, registry_of(cloud))
     began_s = time.monotonic()
     while time.monotonic() - began_s < IN_FORCE_WITHIN_S:
         receipt = device.accepted(stream)

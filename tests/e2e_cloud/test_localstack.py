@@ -15,7 +15,7 @@ from infra.constructs.platform_stack import PlatformStack
 from infra.constructs.stores.stores import EmptiedBuckets
 from infra.stages import settings_of, stage_from
 from local.cloud.local_cloud import LocalCloud
-from tests.e2e_cloud.trial import HttpsDevice
+from tests.e2e_cloud.trial import HttpsDevice, registry_of
 
 pytestmark = [pytest.mark.localstack, pytest.mark.kafka, pytest.mark.spark]
 
@@ -179,7 +179,7 @@ def test_a_resource_that_nothing_here_makes_ends_the_deploy(cloud: LocalCloud) -
 
 
 def test_a_body_that_lambda_would_not_take_is_too_large(cloud: LocalCloud) -> None:
-    device = HttpsDevice.registered(cloud.api_url, cloud.registry)
+    device = HttpsDevice.registered(cloud.api_url, registry_of(cloud))
 
     answer = device.post("weather", bytes(5_000_000))
 
@@ -187,7 +187,7 @@ def test_a_body_that_lambda_would_not_take_is_too_large(cloud: LocalCloud) -> No
 
 
 def test_the_gateway_answers_by_itself_as_the_stage_says(cloud: LocalCloud) -> None:
-    device = HttpsDevice.registered(cloud.api_url, cloud.registry)
+    device = HttpsDevice.registered(cloud.api_url, registry_of(cloud))
     stranger = replace(device, token=device.token[:-1])
 
     answer = stranger.post("weather", b"")

@@ -11,6 +11,7 @@ from random import Random
 from typing import Final, Self
 from urllib.parse import urlsplit
 
+import boto3
 import httpx
 
 from clients.device_api import DeviceKey, message_url, receipt_of
@@ -35,6 +36,11 @@ _SETTLING_LIMITS: Final = SettlingLimits(deadline_s=240, quiet_s=90)
 _ANSWER_TIMEOUT_S: Final = 35.0
 _TOKEN_LIFETIME_S: Final = 3_600
 _EVENTS: Final = 5
+
+
+def registry_of(cloud: LocalCloud) -> DeviceRegistry:
+    resource = boto3.resource("dynamodb", **cloud.aws_settings)
+    return DeviceRegistry(resource.Table(cloud.resources.devices_table))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,8 +116,8 @@ def run_trial(cloud: LocalCloud, plan: FleetPlan = PLAN) -> TrialResult:
     """
     began_s = time.monotonic()
     with closing(HttpApi(cloud.api_url, connections=_CONNECTIONS)) as api:
-        run = run_fleet(plan, api, registry=cloud.registry)
-    device = HttpsDevice.registered(cloud.api_url, cloud.registry)
+        run = run_fleet(plan, api, registry=registry_of(cloud))
+    device = HttpsDevice.registered(cloud.api_url, registry_of(cloud))
     ledger = ledger_on([*run.receipts(), device.accepted()], cloud, began_s=began_s)
     return TrialResult(ledger=ledger, surprises=run.surprises())
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from docs.cost import BEGIN, DOCUMENT, with_tables
+from fleetlane.events.job_arguments import Engine
 from fleetlane.events.lanes import Lane
 from glue_jobs.kafka import source_and_sink as kafka
 from infra import cost
@@ -25,7 +26,7 @@ from infra.cost.scenario import (
     figures_of_files,
     usual_traffic,
 )
-from infra.stages import Api, Engine, settings_of, stage_from
+from infra.stages import Api, settings_of, stage_from
 from tests.infra.synthesis import Synthesized
 
 pytestmark = pytest.mark.cdk

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.cdk
 
 
 def _ours(artifacts_folder: Path) -> PublishedFlows:
-    return deployed_flows(ROOT / "flows", Artifacts(folder=artifacts_folder)).published
+    return deployed_flows(ROOT / "flows", Artifacts(folder=artifacts_folder))
 
 
 def _activated(stage: Synthesized) -> Resource:

@@ -24,7 +24,7 @@ from glue_jobs.host import query_names, shared_arguments
 from infra.alarms.lanes import fleet_alarms
 from infra.artifacts.build import FUNCTIONS_IN_AWS, JOBS_IN_AWS
 from infra.constructs.jobs import emr_engine
-from infra.constructs.jobs.spark_applications import Places, named_arguments, spark_applications
+from infra.constructs.jobs.spark_applications import Places, spark_applications
 from infra.stages import settings_of, stage_from
 from tests.infra.engine_arguments import (
     emr_arguments,
@@ -161,14 +161,6 @@ def test_a_shuffle_has_a_partition_for_each_task_that_the_workers_run(
 
 def test_no_run_is_started_beside_one_of_emr_that_is_alive_or_still_ending() -> None:
     assert set(emr_engine.ALIVE) == EMR_ALIVE
-
-
-def test_glue_is_given_the_same_arguments_by_name() -> None:
-    argv = APPLICATIONS["standard"].argv(PLACES)
-
-    named = named_arguments(argv)
-
-    assert [word for pair in named.items() for word in pair] == argv
 
 
 _OF_A_STAGE: Final[dict[str, Any]] = {

@@ -248,6 +248,9 @@ def test_a_bucket_is_emptied_before_its_policy_goes_and_that_of_access_logs_last
         assert (of_logs in one["DependsOn"]) == (not bucket.startswith("AccessLogs"))
 
 
-def test_what_prod_keeps_nothing_empties(prod: Synthesized) -> None:
+def test_what_prod_keeps_nothing_empties_nor_deletes(prod: Synthesized) -> None:
+    """The lake's database stays in the template: left out, it would go with all its tables."""
+    [database] = prod.resources("AWS::Glue::Database").values()
+
     assert prod.resources("Custom::EmptiedBucket") == {}
-    assert prod.resources("AWS::Glue::Database") == {}
+    assert database["DeletionPolicy"] == "RetainExceptOnCreate"

@@ -26,6 +26,14 @@ class KafkaSecurity(StrEnum):
     PLAINTEXT = "plaintext"
 
 
+class Engine(StrEnum):
+    """What runs the Spark jobs. A laptop runs them itself."""
+
+    GLUE = "glue"
+    EMR = "emr"
+    LAPTOP = "laptop"
+
+
 class Sandbox(StrEnum):
     """Whether a lane runs parsers where a part of their jail is missing or does not hold."""
 

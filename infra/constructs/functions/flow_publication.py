@@ -1,7 +1,6 @@
 """The repository's own flows and parsers, published and activated by a deploy."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from aws_cdk import CustomResource
@@ -22,15 +21,7 @@ from infra.constructs.rights import seen_arn, suppress, suppress_wildcard
 from infra.constructs.stores.uploads import BucketUploads
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeployedFlows:
-    """What is published, and the folder of the artifacts that it names."""
-
-    published: PublishedFlows
-    parsers: Path
-
-
-def deployed_flows(folder: Path, artifacts: Artifacts) -> DeployedFlows:
+def deployed_flows(folder: Path, artifacts: Artifacts) -> PublishedFlows:
     """Make a version of the flow files in ``folder``, with the artifacts of their parsers.
 
     Raises ``BadFlowError``: there are none, two collide, one is refused, or a parser is missing.
@@ -41,8 +32,7 @@ def deployed_flows(folder: Path, artifacts: Artifacts) -> DeployedFlows:
         raise BadFlowError(str(folder), problem)
     for stream, problem in topic_collisions(flows.values()):
         raise BadFlowError(str(folder / f"{stream}.toml"), problem)
-    published = PublishedFlows.of(flows.values(), _artifacts(flows, folder, artifacts))
-    return DeployedFlows(published=published, parsers=artifacts.parsers_folder())
+    return PublishedFlows.of(flows.values(), _artifacts(flows, folder, artifacts))
 
 
 def _artifacts(flows: FlowSet, folder: Path, artifacts: Artifacts) -> Iterator[FlowArtifact]:
@@ -80,15 +70,15 @@ class FlowPublication(Construct):
         scope: Construct,
         name: str,
         *,
-        flows: DeployedFlows,
+        flows: PublishedFlows,
+        parsers: Path,
         uploads: BucketUploads,
         activation: lambda_.Function,
     ) -> None:
         super().__init__(scope, name)
-        published = flows.published
-        owners = sorted({flow.owner for flow in published.flows})
-        versions = [one for owner in owners for one in _objects(published.of_owner(owner), owner)]
-        artifacts = deployment.Source.asset(str(flows.parsers))
+        owners = sorted({flow.owner for flow in flows.flows})
+        versions = [one for owner in owners for one in _objects(flows.of_owner(owner), owner)]
+        artifacts = deployment.Source.asset(str(parsers))
         self.uploaded = (
             uploads.add("Flows", *versions, prefix=FLOW_OWNERS.rstrip("/")),
             uploads.add("Parsers", artifacts, prefix=PARSERS.rstrip("/")),
@@ -109,6 +99,6 @@ class FlowPublication(Construct):
             "Activated",
             service_token=provider.service_token,
             resource_type="Custom::ActivatedFlows",
-            properties={"owners": owners, "version": published.version},
+            properties={"owners": owners, "version": flows.version},
         )
         self.activated.node.add_dependency(*self.uploaded)

@@ -1,5 +1,6 @@
 """Spark on AWS Glue 6.0: a streaming job for each application."""
 
+from itertools import batched
 from typing import Final
 
 from aws_cdk import Acknowledgment, Aws, Stack, Validations
@@ -13,7 +14,7 @@ from constructs import Construct
 from fleetlane.events.lanes import Lane
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.restarts import Job, KeptRunning
-from infra.constructs.jobs.spark_applications import SparkApplication, named_arguments
+from infra.constructs.jobs.spark_applications import SparkApplication
 from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, suppress, suppress_wildcard
 
@@ -120,7 +121,7 @@ class GlueEngine(Construct):
     def _arguments(self, application: SparkApplication, log_prefix: str) -> dict[str, str]:
         code = self._context.code
         return {
-            **named_arguments(application.argv(self._context.places)),
+            **dict(batched(application.argv(self._context.places), 2, strict=True)),
             "--extra-py-files": code.sources_url,
             "--additional-python-modules": code.wheels_url,
             "--python-modules-installer-option": "--no-index",

@@ -15,11 +15,11 @@ from aws_cdk import custom_resources as custom
 from constructs import Construct
 
 from fleetlane.events import s3_keys
+from fleetlane.events.job_arguments import Engine
 from infra.constructs import rights
 from infra.constructs.functions.function import FunctionContext, FunctionSize, PlatformFunction
 from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
 from infra.constructs.platform_stack import log_group
-from infra.stages import Engine
 
 CHECK_MINUTES: Final = 5
 

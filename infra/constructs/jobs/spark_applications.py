@@ -1,9 +1,8 @@
 """The five Spark applications: which jobs share one, and what each is started with."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
-from itertools import batched
 from typing import Any, Final
 
 from fleetlane.events import job_arguments
@@ -145,11 +144,6 @@ class SparkApplication:
 def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:
     """Five: what may be slow shares no worker with what must be fast; the last has no parser."""
     return tuple(SparkApplication(stage=stage, lane=lane) for lane in (*Lane, None))
-
-
-def named_arguments(argv: Sequence[str]) -> dict[str, str]:
-    """The same arguments as Glue wants them: values by name."""
-    return dict(batched(argv, 2, strict=True))
 
 
 def _job(arguments: job_arguments.JobArguments) -> str:
