@@ -7,6 +7,9 @@ from collections.abc import Callable
 
 from fleetlane.events.errors import FleetlaneError
 
+STALE_FACTOR = 4
+"""Times as old as usual: of very many reads some fail, and the next one does not."""
+
 
 class StaleIfErrorCache[T, E: FleetlaneError]:
     """One value, read again when it is too old; the last one read while reading fails.
@@ -37,10 +40,12 @@ class StaleIfErrorCache[T, E: FleetlaneError]:
         self._max_age_s, self._wait_s, self._monotonic = max_age_s, wait_s, monotonic
         self._reading, self._starting = threading.Lock(), threading.Lock()
         self._kept = kept
+        self.on_stale: Callable[[E], None] = lambda _: None
+        """Called where reading fails and what is known is four times as old, or none was read."""
         self._reader: threading.Thread | None = None
         self._known: T | None = None
         self._problem: E | None = None
-        self._read_s = -math.inf
+        self._read_s = self._known_s = -math.inf
         self._has_failed = False
 
     def current(self, *, max_age_s: float | None = None) -> T:
@@ -99,8 +104,10 @@ class StaleIfErrorCache[T, E: FleetlaneError]:
     def _read_now(self) -> None:
         try:
             self._known = self._read()
-            self._has_failed = False
+            self._has_failed, self._known_s = False, self._monotonic()
         except self._failure as problem:
             self._problem, self._has_failed = problem, True
+            if self._monotonic() - self._known_s > STALE_FACTOR * self._max_age_s:
+                self.on_stale(problem)
             if self._known is None:
                 self._known = self._kept()

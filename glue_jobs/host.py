@@ -20,7 +20,7 @@ from fleetlane.events.s3_keys import STARTED_MARKERS, STOP_MARKERS
 from fleetlane.events.times import now_ms
 from glue_jobs.deduplicate import main as deduplicate
 from glue_jobs.engine.checkpoint_notes import Files, HadoopFiles
-from glue_jobs.engine.cloudwatch_metrics import Publish, published_to
+from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S, Publish, published_to
 from glue_jobs.engine.ended_queries import ended_queries
 from glue_jobs.engine.session import active_queries, check_alive, spark_session
 from glue_jobs.engine.stalls import StallWatch, running_tasks
@@ -41,7 +41,6 @@ STOP_POLL_INTERVAL_S: Final = 10
 
 OFFSETS_INTERVAL_S: Final = 5
 BEGUN_INTERVAL_S: Final = 2
-METRICS_INTERVAL_S: Final = 60
 _log = logging.getLogger(__name__)
 type _Start = Callable[[SparkSession, Any], Supervisor]
 _JOBS: Final[Mapping[str, tuple[_Start, type[job_arguments.JobArguments]]]] = {

@@ -1,6 +1,5 @@
 """The overrides object in S3: read by functions, changed by one writer at a time."""
 
-import math
 import random
 import time
 from collections.abc import Callable
@@ -20,8 +19,6 @@ from fleetlane.events.s3_keys import OVERRIDES_KEY
 
 _TRIES_MAX: Final = 8
 _PAUSE_S_MAX: Final = 0.2
-_OLD: Final = 4
-"""Times as old as usual: of very many reads some fail, and the next one does not."""
 
 
 class OverridesUnavailableError(FleetlaneError):
@@ -91,26 +88,14 @@ class CachedOverrides:
         max_age_s: float = 15.0,
         wait_s: float | None = 0.5,
     ) -> None:
-        read_s = -math.inf
-
-        def read_or_report() -> Overrides:
-            nonlocal read_s
-            try:
-                overrides = read()
-            except OverridesUnavailableError as problem:
-                if time.monotonic() - read_s > _OLD * max_age_s:
-                    on_unavailable(problem)
-                raise
-            read_s = time.monotonic()
-            return overrides
-
         self._on_unavailable = on_unavailable
         self._overrides = StaleIfErrorCache(
-            read_or_report,
+            read,
             unanswered=OverridesUnavailableError("S3 has not answered yet"),
             max_age_s=max_age_s,
             wait_s=wait_s,
         )
+        self._overrides.on_stale = on_unavailable
 
     def current(self) -> Overrides:
         """Give the overrides; none where none could ever be read."""

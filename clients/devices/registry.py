@@ -108,21 +108,22 @@ class DeviceRegistry:
 
         Beyond ``within_s`` no further call is begun.
         """
-        found, until_s = dict[str, RegisteredDevice](), time.monotonic() + within_s
+        found, began_s = dict[str, RegisteredDevice](), time.monotonic()
         for some in batched(sorted(set(device_ids)), _READ_AT_ONCE_MAX, strict=False):
-            for item in self._items([{"device_id": device_id} for device_id in some], until_s):
+            keys = [{"device_id": device_id} for device_id in some]
+            for item in self._items(keys, began_s, within_s):
                 with suppress(BadDeviceError):
                     device = device_from_item(item)
                     found[device.device_id] = device
         return found
 
-    def _items(self, keys: list[dict[str, str]], until_s: float) -> Iterator[Any]:
+    def _items(self, keys: list[dict[str, str]], began_s: float, within_s: float) -> Iterator[Any]:
         """Read items; those that DynamoDB defers are asked for again, which boto3 does not do."""
         wanted: Any = {self._table.name: {"Keys": keys, "ConsistentRead": True}}
         for pause_s_max in _PAUSES_S_MAX:
             self._pause(random.uniform(0, pause_s_max))  # noqa: S311 - no secret
-            if time.monotonic() > until_s:
-                raise RegistryUnavailableError("the time to ask for them is over")
+            if time.monotonic() > began_s + within_s:
+                raise RegistryUnavailableError(f"{within_s:g} s are over")
             with asking(RegistryUnavailableError):
                 answer = self._table.meta.client.batch_get_item(RequestItems=wanted)
             yield from answer["Responses"].get(self._table.name, ())

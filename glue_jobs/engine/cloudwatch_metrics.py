@@ -2,12 +2,15 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from clients.aws import CloudWatchClient, aws_client
 from fleetlane.events.metrics import Dimension
+
+METRICS_INTERVAL_S: Final = 60
+"""CloudWatch keeps a minute's values, and each call costs."""
 
 _log = logging.getLogger(__name__)
 type Publish = Callable[[Mapping[str, float]], None]

@@ -34,6 +34,9 @@ _DURABLY: Final[dict[str, Any]] = {
 HEADERS_TYPE: Final = "array<struct<key:string,value:binary>>"
 _ALERTS: Final = pa.schema([("topic", pa.string()), ("key", pa.binary()), ("value", pa.binary())])
 
+TRIGGER_MS_MIN: Final = 100
+"""Where progress may not be written beside the batches: a crash would repeat several of them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryPlan:

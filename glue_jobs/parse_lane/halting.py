@@ -18,6 +18,7 @@ from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.names import is_name
 from fleetlane.events.topics import RawTopic
+from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S
 from glue_jobs.engine.supervisor import DesiredQuery, PeriodicTask, Query, Supervisor
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.parsers.chosen_parsers import Flows
@@ -25,9 +26,6 @@ from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 
 FLOWS_AGE_S_MAX: Final = 1.0
 """A flow that begins to block may do so at once: by older flows its message would be skipped."""
-
-METRICS_INTERVAL_S: Final = 60
-"""CloudWatch keeps a minute's values, and each call costs."""
 
 _log = logging.getLogger(__name__)
 

@@ -19,7 +19,7 @@ from fleetlane.events.metrics import Dimension, LaneMetric
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import RawTopic
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
-from glue_jobs.engine.cloudwatch_metrics import Publish, published_to
+from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S, Publish, published_to
 from glue_jobs.engine.query_listener import listen
 from glue_jobs.engine.supervisor import POLL_INTERVAL_S, PeriodicTask, Supervisor, always_running
 from glue_jobs.kafka import source_and_sink
@@ -28,7 +28,7 @@ from glue_jobs.parse_lane.halting import BlockingQueries
 from glue_jobs.parse_lane.jail_check import checked
 from glue_jobs.parse_lane.lane_metrics import LaneListener, observing_arrivals, observing_outputs
 from glue_jobs.parse_lane.parse import parsing
-from glue_jobs.parse_lane.real_time.lane import METRICS_INTERVAL_S, TRIGGER_MS_MIN, RealTimeLane
+from glue_jobs.parse_lane.real_time.lane import RealTimeLane
 from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
 
 BLOCKING_MESSAGES_PER_BATCH_MAX: Final = 200
@@ -120,7 +120,7 @@ def _of_blocking_flow(arguments: ParseLaneArguments, stream: str) -> ParseLaneAr
     return replace(
         arguments,
         blocking_stream=stream,
-        trigger_ms=max(TRIGGER_MS_MIN, limits.trigger_ms),
+        trigger_ms=max(source_and_sink.TRIGGER_MS_MIN, limits.trigger_ms),
         messages_per_batch_max=min(BLOCKING_MESSAGES_PER_BATCH_MAX, limits.messages_per_batch_max),
     )
 

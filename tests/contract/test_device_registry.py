@@ -97,7 +97,7 @@ def test_among_many_an_item_that_is_no_device_is_left_out(
 
 
 def test_once_its_time_is_over_no_further_call_is_made(registry: DeviceRegistry) -> None:
-    with pytest.raises(RegistryUnavailableError, match="is over"):
+    with pytest.raises(RegistryUnavailableError, match="s are over"):
         registry.find_all(["d-1"], within_s=-1)
 
 

@@ -19,10 +19,12 @@ from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import mirrored_group
+from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S
 from glue_jobs.engine.session import active_queries
 from glue_jobs.engine.supervisor import DesiredQuery, PeriodicTask, Supervisor
 from glue_jobs.kafka.admin import KafkaAdmin, Partition
 from glue_jobs.kafka.provisional_offsets import provisional_offsets
+from glue_jobs.kafka.source_and_sink import TRIGGER_MS_MIN
 from glue_jobs.parse_lane.lane_metrics import LaneListener, LaneValues
 from glue_jobs.parse_lane.real_time.probe import PROBE, coming_heartbeats, runs_in_real_time
 from glue_jobs.parse_lane.real_time.query import session_in_real_time, started_in_real_time
@@ -30,9 +32,6 @@ from glue_jobs.parse_lane.real_time.slots import Clocks, SlotCheck, TaskSlots, t
 from glue_jobs.parse_lane.real_time.watch import RealTimeWatch
 
 WATCH_INTERVAL_S: Final = 1
-METRICS_INTERVAL_S: Final = 60
-TRIGGER_MS_MIN: Final = 100
-"""Never 0: progress that is written beside the batches would repeat several of them."""
 
 FAILURES_MAX: Final = 3
 FAILED_PAUSE_S: Final = 600

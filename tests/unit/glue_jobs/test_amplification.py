@@ -186,14 +186,20 @@ def test_in_the_slow_lane_what_a_flow_puts_out_beyond_its_budget_goes_to_what_is
     assert [row.topic for row in rows if row.topic.startswith("raw.")] == ["raw.slow.over"] * 2
 
 
+def lane_after(charged_us: int, budgets: FlowBudgets, sandboxes: ParsesRuns) -> LaneParser:
+    """A lane whose flow has used so much of its time."""
+    lane, parsers = lane_of(budgets, sandboxes)
+    chosen = parsers.chosen(message_of(b"{}"))
+    assert isinstance(chosen, ChosenParser)
+    budgets.time.charge(chosen.assignment, charged_us)
+    return lane
+
+
 def test_what_exceeds_its_budget_where_all_are_over_goes_to_the_slow_lane(
     sandboxes: ParsesRuns,
 ) -> None:
     budgets = FlowBudgets(Lane.BULK, LANE_LIMITS[Lane.BULK], is_over=True)
-    lane, parsers = lane_of(budgets, sandboxes)
-    chosen = parsers.chosen(message_of(b"{}"))
-    assert isinstance(chosen, ChosenParser)
-    budgets.time.charge(chosen.assignment, 10_000_000)
+    lane = lane_after(10_000_000, budgets, sandboxes)
 
     rows = rows_after(lane, numbered([message_of(b"{}")]))
 
@@ -204,10 +210,7 @@ def test_what_was_over_its_budget_in_the_slow_lane_is_parsed_whatever_a_child_re
     sandboxes: ParsesRuns,
 ) -> None:
     budgets = FlowBudgets(Lane.SLOW, LANE_LIMITS[Lane.SLOW], is_over=True)
-    lane, parsers = lane_of(budgets, sandboxes)
-    chosen = parsers.chosen(message_of(b"{}"))
-    assert isinstance(chosen, ChosenParser)
-    budgets.time.charge(chosen.assignment, 1 << 62)
+    lane = lane_after(1 << 62, budgets, sandboxes)
 
     told = told_of(rows_after(lane, numbered([message_of(b"{}")])))
 
@@ -218,10 +221,7 @@ def test_a_flow_whose_time_is_used_up_is_diverted_before_its_bodies_are_inflated
     sandboxes: ParsesRuns,
 ) -> None:
     budgets = FlowBudgets(Lane.FAST, LANE_LIMITS[Lane.FAST])
-    lane, parsers = lane_of(budgets, sandboxes)
-    chosen = parsers.chosen(message_of(b"{}"))
-    assert isinstance(chosen, ChosenParser)
-    budgets.time.charge(chosen.assignment, 10_000_000)
+    lane = lane_after(10_000_000, budgets, sandboxes)
 
     told = told_of(rows_after(lane, numbered([zstd_message(MUCH)] * 10)))
 

@@ -1,6 +1,6 @@
 """A blocking flow has a query of its own, which waits with it and goes on with it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -160,21 +160,27 @@ def is_always_due(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(halting, "METRICS_INTERVAL_S", 0)
 
 
-@pytest.mark.usefixtures("is_always_due")
-def test_a_flow_that_waits_is_reported_while_s3_does_not_answer(
-    queries: BlockingQueries,
-    blocked: BlockedMessages,
-    parser_of: Parsers,
-    told: list[Mapping[str, Any]],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    _block(parser_of)
-    queries.check()
+@pytest.fixture
+def s3_is_away(blocked: BlockedMessages, monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Has S3 answer no question about messages from its call on."""
 
     def fail(topic: str) -> list[BlockedMessage]:
         raise BlockedMessagesUnavailableError(topic, "S3 answers 500")
 
-    monkeypatch.setattr(blocked, "waiting", fail)
+    return lambda: monkeypatch.setattr(blocked, "waiting", fail)
+
+
+@pytest.mark.usefixtures("is_always_due")
+def test_a_flow_that_waits_is_reported_while_s3_does_not_answer(
+    queries: BlockingQueries,
+    parser_of: Parsers,
+    told: list[Mapping[str, Any]],
+    s3_is_away: Callable[[], None],
+) -> None:
+    _block(parser_of)
+    queries.check()
+
+    s3_is_away()
     queries.check()
 
     assert told == [{"BlockedStreams": 1}] * 2
@@ -184,10 +190,9 @@ def test_a_flow_that_waits_is_reported_while_s3_does_not_answer(
 def test_a_flow_that_waits_is_reported_while_first_kafka_and_then_s3_does_not_answer(
     queries: BlockingQueries,
     topics: SomeTopics,
-    blocked: BlockedMessages,
     parser_of: Parsers,
     told: list[Mapping[str, Any]],
-    monkeypatch: pytest.MonkeyPatch,
+    s3_is_away: Callable[[], None],
 ) -> None:
     _block(parser_of)
     queries.check()
@@ -197,10 +202,7 @@ def test_a_flow_that_waits_is_reported_while_first_kafka_and_then_s3_does_not_an
         queries.check()
     topics.is_away = False
 
-    def fail(topic: str) -> list[BlockedMessage]:
-        raise BlockedMessagesUnavailableError(topic, "S3 answers 500")
-
-    monkeypatch.setattr(blocked, "waiting", fail)
+    s3_is_away()
     queries.check()
 
     assert told == [{"BlockedStreams": 1}] * 2

@@ -129,8 +129,7 @@ def _is_wanted(message: RecordedMessage, wanted: Wanted) -> bool:
         return True
     kind, firmware = message.device_type, message.firmware
     rule = parser_rule_for(wanted.flow, device_type=kind, firmware=firmware)
-    is_named = rule is not None and split_use(rule.use)[0] in wanted.names
-    return is_named or (rule is not None and not wanted.names)
+    return rule is not None and (not wanted.names or split_use(rule.use)[0] in wanted.names)
 
 
 def diff(
@@ -184,15 +183,15 @@ def diff(
     chosen = None if flow is None else flow_at(flow)
     named = stream or (None if chosen is None else chosen.stream)
     wanted = Wanted(flow=chosen, stream=named, parser=parser, where=where)
-    rules = () if chosen is None else chosen.parsers
-    own, pair = frozenset(split_use(one.use)[0] for one in rules), []
     with Sites(uv=uv_program()) as sites:
         subjects = [subject_from(spec, sites, wanted, lane) for spec in (old, new)]
-        wanted = replace(wanted, names=own & {split_use(one.rule.use)[0] for one in subjects})
+        names = (split_use(one.rule.use)[0] for one in subjects if one.flow is chosen)
+        wanted = replace(wanted, names=frozenset(names))
         messages = messages_from([*sources, *(more_files or ())], wanted, messages_max=limit)
+        trials, pair = list(messages.values()), []
         for subject in subjects:
             with ParserProcess(subject) as process:
-                pair.append(process.outcomes([*messages.values()]))
+                pair.append(process.outcomes(trials))
     found = dict(zip(messages, map(difference, *pair), strict=True))
     _print(found, as_json=as_json)
     if exit_code and any(one.kind is not Kind.SAME for one in found.values()):

@@ -99,22 +99,26 @@ def remove_folder(folder: Path) -> None:
 
 
 def _remove_one(name: str, place: int) -> None:
-    """Remove what is in an open folder; what is in it gets a new name there."""
-    if not stat.S_ISDIR(os.lstat(name, dir_fd=place).st_mode):
-        os.unlink(name, dir_fd=place)
+    """Remove what is in an open folder; folders that are in it get new names there."""
+    if _is_removed(name, place):
         return
-    os.chmod(name, 0o700, dir_fd=place)
     inner = _opened(name, place)
     try:
         for one in os.listdir(inner):  # noqa: PTH208 - likewise
-            if stat.S_ISDIR(os.lstat(one, dir_fd=inner).st_mode):
-                os.chmod(one, 0o700, dir_fd=inner)  # else it may not be moved
+            if not _is_removed(one, inner):
                 os.rename(one, secrets.token_hex(16), src_dir_fd=inner, dst_dir_fd=place)
-            else:
-                os.unlink(one, dir_fd=inner)
     finally:
         os.close(inner)
     os.rmdir(name, dir_fd=place)
+
+
+def _is_removed(name: str, place: int) -> bool:
+    """Remove it, unless it is a folder: that may be read and moved from then on."""
+    if stat.S_ISDIR(os.lstat(name, dir_fd=place).st_mode):
+        os.chmod(name, 0o700, dir_fd=place)
+        return False
+    os.unlink(name, dir_fd=place)
+    return True
 
 
 def _opened(name: str, place: int | None = None) -> int:
