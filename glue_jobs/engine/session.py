@@ -45,6 +45,8 @@ SESSION_SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    # Read so, each column of each file leaves an allocator behind for ever: Iceberg's issue 13937.
+    "spark.sql.iceberg.vectorization.enabled": "false",
     # A repeated header must not end a query: the last one counts.
     "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
     # A query that stalls and cannot be stopped ends its application instead.

@@ -79,6 +79,20 @@ def memory_verdict(
     )
 
 
+def verdict_at_rest(role: str, before: MemorySample, after: MemorySample) -> MemoryVerdict:
+    """Judge what a role held before the run and after it, whether or not it was restarted."""
+    return MemoryVerdict(
+        role=role,
+        starts=len({before.began_s, after.began_s}),
+        oldest_s=after.at_s - after.began_s,
+        median_mib=before.mib,
+        most_mib=max(before.mib, after.mib),
+        processes=after.processes,
+        growth_mib=after.mib - before.mib,
+        growth_mib_max=max(GROWTH_MIB_MAX, GROWTH_SHARE_MAX * before.mib),
+    )
+
+
 def slope_in(samples: Iterable[MemorySample]) -> float | None:
     """MiB a second, by least squares within each process's life; what it warms up by is left out.
 

@@ -1,14 +1,20 @@
 """The memory of a platform's processes, by role; sampled in a thread.
 
-A JVM fills its heap up to its limit before it collects all of it, so its role is two: what it has
-outside the heap, and what is left in the heap after each full collection.
+A JVM fills its heap up to its limit before it collects all of it, so its role is three: what it
+has outside the heap; what is left in the heap after each full collection; and what is left once
+nothing is to be done.
+
+The second is reported only. It has all that batches hold at that moment, and what ended ones
+broadcast: Spark lets go of that after a collection, so the next one frees it.
 """
 
 import os
+import subprocess
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -28,6 +34,12 @@ _JVMS: Final = (_BROKER, _SPARK)
 LOCALSTACK: Final = "LocalStack"
 """It keeps in memory what S3 keeps on disks: every object of up to 512 KiB, for as long as it is
 stored. So it grows with what is accepted, and is reported only."""
+
+AFTER_FULL_COLLECTIONS: Final = "heap after full collections"
+AT_REST: Final = "heap at rest"
+_COLLECTIONS: Final = 6
+_BETWEEN_COLLECTIONS_S: Final = 5.0
+"""Spark's cleaner lets go of what a collection found to be of no use; a last batch may go on."""
 
 
 class MemorySampler:
@@ -85,19 +97,41 @@ class MemorySampler:
             known = self._full_collections.setdefault(pid, heap.full_collections)
             if heap.full_collections > known:
                 self._full_collections[pid] = heap.full_collections
-                self._keep(f"{role}, heap after full collections", [pid], heap.old_mib)
+                self._keep(f"{role}, {AFTER_FULL_COLLECTIONS}", [pid], heap.old_mib)
+
+    def heaps_at_rest(self) -> list[tuple[str, MemorySample]]:
+        """Collect the heaps some times over; of each the least that was left, by role.
+
+        Call it where nothing is to be done. Needs a JDK's ``jcmd`` beside the JVM that runs.
+        """
+        found = []
+        for role, pids in self._roles():
+            for pid in pids if role.startswith(_JVMS) else ():
+                mib = min(map(_collected_mib, [pid] * _COLLECTIONS))
+                found.append((f"{role}, {AT_REST}", _sample(self._booted_s, [pid], mib)))
+        return found
 
     def _keep(self, role: str, pids: Iterable[int], mib: float) -> None:
-        started = [started_s for pid in pids if (started_s := _started_s(pid)) is not None]
-        if started:
-            self.by_role[role].append(
-                MemorySample(
-                    at_s=time.time(),
-                    began_s=self._booted_s + min(started),
-                    mib=mib,
-                    processes=len(started),
-                )
-            )
+        with suppress(ValueError):  # all have ended
+            self.by_role[role].append(_sample(self._booted_s, pids, mib))
+
+
+def _sample(booted_s: float, pids: Iterable[int], mib: float) -> MemorySample:
+    """Raises ``ValueError`` where none of them runs."""
+    started = [started_s for pid in pids if (started_s := _started_s(pid)) is not None]
+    return MemorySample(
+        at_s=time.time(), began_s=booted_s + min(started), mib=mib, processes=len(started)
+    )
+
+
+def _collected_mib(pid: int) -> float:
+    """What the heap's old part holds once all of the heap was collected."""
+    jcmd = Path(f"/proc/{pid}/exe").resolve().with_name("jcmd")
+    subprocess.run([jcmd, str(pid), "GC.run"], check=True, capture_output=True)
+    time.sleep(_BETWEEN_COLLECTIONS_S)
+    heap = Heap.of(pid)
+    assert heap is not None, f"JVM {pid} keeps no counters"
+    return heap.old_mib
 
 
 def _mib(pid: int) -> float:

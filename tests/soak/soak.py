@@ -20,7 +20,7 @@ from tests.e2e.conftest import RunningPlatform, running_platform
 from tests.soak.backlog import Observer
 from tests.soak.dealing import DealtFaults, Restart, SoakSettings
 from tests.soak.faults import Reach
-from tests.soak.judgement import MemoryVerdict, memory_verdict, normal_in
+from tests.soak.judgement import MemoryVerdict, memory_verdict, normal_in, verdict_at_rest
 from tests.soak.memory import MemorySampler
 from tests.soak.report import SoakReport, tell
 from tests.soak.small_disk import SmallDisk
@@ -63,6 +63,7 @@ class Soak:
         """Blocks for a few minutes longer than the settings say."""
         self.observer.start()
         capacity_per_s, first = self._calibrated()
+        rested = dict(self.memory.heaps_at_rest())
         offered_per_s = SHARE * capacity_per_s
         tell(
             f"soak: seed {self.settings.seed}, {self.settings.minutes:g} minutes; the machine takes"
@@ -80,6 +81,11 @@ class Soak:
         self.memory.stop()
         sent_s = time.time() - began_s
         runs = [*first, traffic]
+        ledger = self._ledger(runs)
+        at_rest = [
+            verdict_at_rest(role, rested[role], after)
+            for role, after in self.memory.heaps_at_rest()
+        ]
         return SoakReport(
             seed=self.settings.seed,
             minutes=self.settings.minutes,
@@ -90,10 +96,10 @@ class Soak:
             normal=normal,
             faults=tuple(self.faults.records),
             left_out=self.faults.left_out,
-            memory=self._memory(began_s, ended_s),
+            memory=(*self._memory(began_s, ended_s), *at_rest),
             calm_restarts=tuple(self.faults.calm_restarts(began_s)),
             surprises=tuple(line for one in runs for line in one.surprises()),
-            ledger=self._ledger(runs),
+            ledger=ledger,
             rows_twice=self._rows_twice(),
             samples=self.memory.by_role,
             waiting=self.observer.history,

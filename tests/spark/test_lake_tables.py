@@ -12,7 +12,7 @@ from fleetlane.events import headers as ce
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lake.tables import CATALOG, EVENTS, PARKED
 from fleetlane.events.times import MILLIS_MIN
-from glue_jobs.engine.session import table_name
+from glue_jobs.engine.session import java_class, table_name
 from glue_jobs.lake.batches import LakeBatches
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.merging import Target, merge
@@ -141,6 +141,15 @@ def test_what_is_parked_is_kept_with_its_bytes(filled: Lake) -> None:
         "raw.standard/0/151",
         "d-1",
     )
+
+
+def test_a_table_that_was_read_leaves_no_allocator_behind(filled: Lake) -> None:
+    allocation = java_class(filled.session, "org.apache.iceberg.arrow.ArrowAllocation")
+    there_before = allocation.rootAllocator().getChildAllocators().size()
+
+    filled.table(EVENTS).collect()
+
+    assert allocation.rootAllocator().getChildAllocators().size() == there_before
 
 
 @pytest.mark.faults

@@ -15,6 +15,7 @@ from tests.soak.judgement import (
     fault_record,
     memory_verdict,
     normal_in,
+    verdict_at_rest,
 )
 from tests.soak.jvm_counters import counters_in
 from tests.soak.small_disk import SmallDisk
@@ -101,6 +102,16 @@ def test_what_a_process_takes_while_it_warms_up_is_no_growth() -> None:
     )
 
     assert verdict([one for each in lives for one in each]).growth_mib is None
+
+
+@pytest.mark.parametrize(("after_mib", "is_flat"), [(300, True), (344, False)])
+def test_a_heap_at_rest_may_grow_by_a_tenth(after_mib: float, *, is_flat: bool) -> None:
+    before, after = (
+        MemorySample(at_s=at_s, began_s=0, mib=mib, processes=1)
+        for at_s, mib in ((600, 310), (7_800, after_mib))
+    )
+
+    assert verdict_at_rest("broker", before, after).is_flat is is_flat
 
 
 def test_normal_is_by_place_and_some_more_than_ever_waited_in_quiet_times() -> None:
