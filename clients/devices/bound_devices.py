@@ -30,15 +30,13 @@ class CachedBoundDevices:
         self._changing = threading.Lock()
         self._kept: OrderedDict[str, tuple[float, RegisteredDevice]] = OrderedDict()
 
-    def bound_to(
-        self, gateway_id: str, device_ids: frozenset[str]
-    ) -> Mapping[str, RegisteredDevice]:
+    def bound_to(self, gateway_id: str, ids: frozenset[str]) -> Mapping[str, RegisteredDevice]:
         """Find those of the devices that the gateway may speak for, whatever their status.
 
         Raises ``RegistryUnavailableError`` where some are not remembered.
         """
-        known = self._known(gateway_id, device_ids)
-        unknown = device_ids - known.keys()
+        known = self._known(gateway_id, ids)
+        unknown = ids - known.keys()
         if not unknown:
             return known
         found = self._find_all(unknown)

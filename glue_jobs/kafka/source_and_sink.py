@@ -1,5 +1,6 @@
 """Kafka as the jobs' source and sink, every option written out."""
 
+import gc
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -184,7 +185,12 @@ def in_batches(
     """
     tasks = int(str(records.sparkSession.conf.get("spark.sql.shuffle.partitions")))
     writer = _writer(records, arguments, name=name, trigger_ms=trigger_ms)
-    return writer.foreachBatch(lambda rows, number: each(rows.coalesce(tasks), number)).start()
+
+    def write(rows: DataFrame, number: int) -> None:
+        each(rows.coalesce(tasks), number)
+        gc.collect()  # py4j's objects are cycles: with them the JVM keeps plans and broadcasts
+
+    return writer.foreachBatch(write).start()
 
 
 def _writer(

@@ -70,11 +70,9 @@ class DeviceApi(Construct):
             return self.own_url
         return f"https://{domain.name}/"
 
-    def metric(
-        self, metric: ApiMetric, statistic: str, *, route: str | None = None
-    ) -> cloudwatch.Metric:
+    def metric(self, metric: ApiMetric, statistic: str, *, route: str = "") -> cloudwatch.Metric:
         """One of API Gateway's metrics of the whole stage, or of one route that devices POST to."""
-        of_route = {} if route is None else {"Method": "POST", "Resource": route}
+        of_route = {"Method": "POST", "Resource": route} if route else {}
         return cloudwatch.Metric(
             namespace="AWS/ApiGateway",
             metric_name=self.metric_names.get(metric, metric),

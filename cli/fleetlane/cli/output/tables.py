@@ -94,10 +94,8 @@ def _row(
         yield _UNDER + line
 
 
-def _laid_out(
-    cells: Sequence[str], widths: Sequence[int], aligned: Sequence[bool]
-) -> Iterator[str]:
-    columns = [_folded(text, width) for text, width in zip(cells, widths, strict=False)]
+def _laid_out(row: Sequence[str], widths: Sequence[int], aligned: Sequence[bool]) -> Iterator[str]:
+    columns = [_folded(text, width) for text, width in zip(row, widths, strict=False)]
     for place in range(max(map(len, columns))):
         pieces = []
         for lines, width, is_right in zip(columns, widths, aligned, strict=False):

@@ -18,6 +18,7 @@ from fleetlane.parsers.sandbox.worker.excess import resident_bytes
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import body_of, children_of, outcomes_of, run_of
 from tests.unit.parsers.sandbox.machine import (
+    WAIT_S,
     descendants_of,
     is_alive,
     loaded_at_twice_its_cores,
@@ -53,6 +54,23 @@ def test_a_worker_that_is_killed_leaves_no_process_behind(hostile: Program, kind
         worker.kill()
 
         assert wait_until(lambda: not any(is_alive(pid) for pid in processes))
+
+
+def test_a_zygote_that_is_told_to_end_again_and_again_leaves_no_process_behind(
+    hostile: Program,
+) -> None:
+    with _worker(hostile, "leaves-process-and-hangs", parse_s=600) as worker:
+        assert wait_until(lambda: len(descendants_of(worker.pid)) >= 3)
+        worker.send_signal(signal.SIGSTOP)  # it would start another one
+        processes, (zygote,) = descendants_of(worker.pid), children_of(worker.pid)
+
+        deadline_s = time.monotonic() + WAIT_S
+        while is_alive(zygote) and time.monotonic() < deadline_s:
+            _signal([zygote] * 20, signal.SIGTERM)
+            time.sleep(1e-4)
+        worker.kill()
+
+        assert wait_until(lambda: not any(map(is_alive, processes)))
 
 
 def _signal(processes: Iterable[int], number: int) -> None:

@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import socket
-import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
@@ -59,7 +58,6 @@ class ZygoteProcess:
                     answer = self._ended(command["end"])
                 self._control.send(json.dumps(answer).encode())
         finally:
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)  # ended once
             for pid in list(self._children):
                 self._ended(pid)
             self._kill_strays()
@@ -141,7 +139,9 @@ def main(control: int, worker: int, folder: str, parts: Sequence[str]) -> None:
     os.dup2(2, 1)  # a parser's print must not reach what Spark reads
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
     prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    requests = socket.socket(fileno=control)
+    # No exception: it may come while what parsers left is ended, which must not be cut short.
+    signal.signal(signal.SIGTERM, lambda *_: requests.shutdown(socket.SHUT_RD))
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     hide_memory()
     jail = Jail(
@@ -153,4 +153,4 @@ def main(control: int, worker: int, folder: str, parts: Sequence[str]) -> None:
     gc.collect()
     gc.freeze()  # so that a child's collector does not copy what all share
     if os.getppid() == worker:
-        ZygoteProcess(socket.socket(fileno=control), jail).serve()
+        ZygoteProcess(requests, jail).serve()

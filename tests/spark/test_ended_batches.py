@@ -1,0 +1,46 @@
+"""What a batch had of the JVM is let go once it has ended."""
+
+import gc
+import weakref
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from fleetlane.events.job_arguments import FleetMetadataArguments, KafkaSecurity
+from glue_jobs.kafka.source_and_sink import in_batches
+from tests.spark.real_time import wait_until
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def _no_collections() -> Iterator[None]:
+    """Python's own may be minutes apart."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("_no_collections")
+def test_plans_of_ended_batches_are_let_go(spark: SparkSession, tmp_path: Path) -> None:
+    arguments = FleetMetadataArguments(
+        kafka_bootstrap_servers="none",
+        checkpoint_folder=tmp_path.as_uri(),
+        kafka_security=KafkaSecurity.PLAINTEXT,
+    )
+    plans, left = list["weakref.ref[object]"](), list[int]()
+
+    def write(rows: DataFrame, _number: int) -> None:
+        left.append(sum(plan() is not None for plan in plans))
+        plan = rows.where("value % 2 = 0")
+        plan.count()
+        plans.append(weakref.ref(plan._jdf))
+
+    records = spark.readStream.format("rate").load()
+    query = in_batches(records, arguments, name="rate", trigger_ms=100, each=write)
+    wait_until(lambda: len(left) >= 3)
+    query.stop()
+
+    assert set(left) == {0}
