@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -18,7 +19,6 @@ from fleetlane.parsers.sandbox.worker.excess import resident_bytes
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import body_of, children_of, outcomes_of, run_of
 from tests.unit.parsers.sandbox.machine import (
-    WAIT_S,
     descendants_of,
     is_alive,
     loaded_at_twice_its_cores,
@@ -34,6 +34,22 @@ run = run_of(program("hostile==1.0", sys.argv[1]), [body_of(0, "good"), body_of(
              parse_s=float(sys.argv[3]))
 for result in sandboxes.parsed(run, no_time_limit()):
     print(*(attempt.verdict.name for _, attempt in result.attempts), flush=True)
+"""
+
+TOLD_AT_EACH_LINE = """
+import os, signal, subprocess, sys
+from fleetlane.parsers.sandbox.child import zygote
+
+METHODS = {one.__code__ for one in vars(zygote.ZygoteProcess).values() if callable(one)}
+
+def tell(frame, *_):
+    if frame.f_code in METHODS - {zygote.ZygoteProcess.__init__.__code__}:
+        os.kill(os.getpid(), signal.SIGTERM)
+        return tell
+
+print(subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL).pid, flush=True)
+sys.settrace(tell)
+zygote.main(int(sys.argv[1]), os.getppid(), sys.argv[2], ())
 """
 
 
@@ -56,21 +72,19 @@ def test_a_worker_that_is_killed_leaves_no_process_behind(hostile: Program, kind
         assert wait_until(lambda: not any(is_alive(pid) for pid in processes))
 
 
-def test_a_zygote_that_is_told_to_end_again_and_again_leaves_no_process_behind(
-    hostile: Program,
+def test_a_zygote_that_is_told_to_end_at_each_of_its_lines_leaves_no_process_behind(
+    tmp_path: Path,
 ) -> None:
-    with _worker(hostile, "leaves-process-and-hangs", parse_s=600) as worker:
-        assert wait_until(lambda: len(descendants_of(worker.pid)) >= 3)
-        worker.send_signal(signal.SIGSTOP)  # it would start another one
-        processes, (zygote,) = descendants_of(worker.pid), children_of(worker.pid)
+    control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with control, theirs:
+        command = [sys.executable, "-c", textwrap.dedent(TOLD_AT_EACH_LINE)]
+        command += [str(theirs.fileno()), str(tmp_path)]
+        out, fds = subprocess.PIPE, [theirs.fileno()]
+        with subprocess.Popen(command, stdout=out, text=True, pass_fds=fds) as zygote:
+            stray, _ = zygote.communicate()
 
-        deadline_s = time.monotonic() + WAIT_S
-        while is_alive(zygote) and time.monotonic() < deadline_s:
-            _signal([zygote] * 20, signal.SIGTERM)
-            time.sleep(1e-4)
-        worker.kill()
-
-        assert wait_until(lambda: not any(map(is_alive, processes)))
+    assert zygote.returncode == 0
+    assert not is_alive(int(stray))
 
 
 def _signal(processes: Iterable[int], number: int) -> None:
