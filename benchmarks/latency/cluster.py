@@ -15,8 +15,11 @@ from local.servers.java import SHORT_LIVED, SparkJvm
 from local.servers.processes import ServerProcess
 from local.spark.jobs import TASK_SLOTS
 
-MACHINE: Final = Machine(task_slots=TASK_SLOTS, jvm=SparkJvm(java_options=SHORT_LIVED))
-"""With all of Java's compilers the first minutes would measure the compilation."""
+MACHINE: Final = Machine(
+    task_slots=TASK_SLOTS, jvm=SparkJvm(java_options=SHORT_LIVED), is_laptop=True
+)
+"""With all of Java's compilers the first minutes would measure the compilation, and with workers
+that import for themselves the first half minute of a flood would measure twenty imports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,8 @@ from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
 from local.checkout import ROOT
 from local.servers.java import SparkJvm
 from local.servers.processes import ServerProcess
-from local.spark.jobs import spark_home, spark_submit
+from local.spark.jobs import WORKER_DAEMON, spark_home, spark_submit
+from local.spark.worker_daemon import WITHOUT_THREADS
 
 TASK_SLOTS: Final = 2
 _POLLING: Final = "--conf=spark.sql.streaming.pollingDelay=10ms"
@@ -36,16 +37,21 @@ def environment(services: Services) -> Mapping[str, str]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """What an application has; all of Java's compilers, if nothing else is said."""
+    """What an application has; all of Java's compilers, if nothing else is said.
+
+    ``is_laptop``: workers are forked with all that they import, as there are more slots than cores.
+    """
 
     task_slots: int = TASK_SLOTS
     jvm: SparkJvm = field(default_factory=SparkJvm)
+    is_laptop: bool = False
 
 
 def submitted(folder: Path, machine: Machine = Machine()) -> list[str]:
     """The command up to the script."""
     slots, jvm = machine.task_slots, machine.jvm
-    return [*spark_submit(folder, task_slots=slots, jvm=jvm), _POLLING]
+    daemon = [f"--conf=spark.python.daemon.module={WORKER_DAEMON}"] if machine.is_laptop else []
+    return [*spark_submit(folder, task_slots=slots, jvm=jvm), _POLLING, *daemon]
 
 
 def submitted_lanes(
@@ -80,7 +86,7 @@ def running(
         folder.name,
         list(submitted_lanes(services, folder, jobs, machine)),
         log_path=folder / "spark.log",
-        env=dict(environment(services)),
+        env={**environment(services), **(WITHOUT_THREADS if machine.is_laptop else {})},
         cwd=ROOT,
     )
     process.start()

@@ -82,9 +82,8 @@ class Canary:
             found = list(pool.map(lambda one: self._problem_of(one, token), messages))
         pairs = zip(messages, found, strict=True)
         problems = {one: problem for one, problem in pairs if problem is not None}
-        return SlotSent(
-            accepted=[one for one in messages if one not in problems], problems=problems
-        )
+        accepted = [one for one in messages if one not in problems]
+        return SlotSent(accepted=accepted, problems=problems)
 
     def _problem_of(self, message: CanaryMessage, token: str) -> FleetlaneError | None:
         for again in range(TRIES_MAX - 1, -1, -1):

@@ -12,7 +12,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from clients.aws import AwsSettings, S3Client, s3_client
+from clients.aws import AwsSettings, s3_client
 from clients.flows.kept_flows import KeptFlows
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import CachedFlows, FlowStore, OwnerFlows
@@ -44,7 +44,8 @@ ARTIFACT_S_MAX: Final = 30.0
 """So long a lane waits for an artifact: the largest, at 9 MiB a second."""
 
 _sandboxes: Final = cache(sandboxes_for_this_system)
-"""One a worker process, for all lanes that it serves."""
+s3_clients: Final = cache(lambda: (s3_client(AwsSettings()), copying_client(AwsSettings())))
+"""One of each a worker process, for all lanes that it serves."""
 
 type ParseBatches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
@@ -110,14 +111,14 @@ def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
     """One a worker process: workers outlive batches, and clients are expensive."""
     sandboxes = _sandboxes()
     checked(sandboxes.jail_problems(), arguments.sandbox)
-    s3 = s3_client(AwsSettings())
+    s3, _ = s3_clients()
     flows, limits = FlowStore(s3, arguments.flows_bucket), arguments.limits
     owned = OwnerFlows(s3, arguments.flows_bucket)
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
     kept = KeptFlows(flows, parsers_folder())
     in_force = CachedFlows(kept, max_age_s=arguments.flows_max_age_s, kept=kept.last)
     blocked = BlockedMessages(s3, arguments.parked_bucket)
-    payloads = payloads_of(arguments, s3)
+    payloads = payloads_of(arguments)
     is_blocking = arguments.blocking_stream is not None
     return LaneParser(
         budgets=FlowBudgets(
@@ -141,9 +142,9 @@ def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
     )
 
 
-def payloads_of(arguments: ParseLaneArguments, s3: S3Client) -> Payloads:
-    """The lane's payloads: ``s3`` reads them, and a client with more patience copies them."""
-    copies = copying_client(AwsSettings())
+def payloads_of(arguments: ParseLaneArguments) -> Payloads:
+    """The lane's payloads: one client reads them, and one with more patience copies them."""
+    s3, copies = s3_clients()
     return Payloads(
         landed=PayloadBucket(s3, arguments.payload_bucket, copies=copies),
         parked=PayloadBucket(s3, arguments.parked_bucket),

@@ -59,3 +59,11 @@ def log_group(
     assert isinstance(resource, logs.CfnLogGroup)
     resource.retention_in_days = stack.stage.log_retention_days  # a number; CDK's own has names
     return group
+
+
+def vended_log_group(scope: Construct, name: str) -> logs.LogGroup:
+    """A log group that an AWS service writes by itself, not by a role of ours.
+
+    Names that begin otherwise are listed one by one in a resource policy of 5,120 characters.
+    """
+    return log_group(scope, name, log_group_name=f"/aws/vendedlogs/{scope.node.path}/{name}")

@@ -12,7 +12,7 @@ from constructs import Construct
 from fleetlane.events.topics import partitions_of, platform_topics, topic_settings
 from infra.constructs.kafka.access import KafkaAccess, KafkaEndpoint
 from infra.constructs.network import PrivateNetwork
-from infra.constructs.platform_stack import PlatformStack, log_group
+from infra.constructs.platform_stack import PlatformStack, log_group, vended_log_group
 from infra.constructs.rights import BASIC_LAMBDA_POLICY, suppress
 from infra.stages import Stage
 
@@ -52,7 +52,7 @@ class Streaming(PlatformStack):
         configuration = msk.CfnConfiguration(
             self, "Configuration", name=self.cluster_name, server_properties=settings
         )
-        logs = log_group(self, "BrokerLogs").log_group_name
+        logs = vended_log_group(self, "BrokerLogs").log_group_name
         cluster = msk.CfnCluster(
             self,
             "Cluster",

@@ -64,9 +64,7 @@ def _bearer_token(event: Mapping[str, Any]) -> str:
     headers: Mapping[str, str] = event.get("headers") or {}
     several: Mapping[str, list[str]] = event.get("multiValueHeaders") or {}
     values = [value for name, value in headers.items() if name.lower() == "authorization"]
-    sent = [
-        one for name, all_ in several.items() if name.lower() == "authorization" for one in all_
-    ]
+    sent = [one for key, all_ in several.items() if key.lower() == "authorization" for one in all_]
     if len(values) != 1 or len(sent) > 1:
         return ""
     scheme, _, token = values[0].partition(" ")

@@ -43,9 +43,8 @@ def newest_messages(kafka: Topics, wanted: Collection[str], *, messages_max: int
     share, until_s = _RECORDS_MAX // max(1, len(partitions)), time.monotonic() + _READ_S_MAX
     newest: defaultdict[tuple[str, str, int], deque[Record]]
     newest, streams = defaultdict(lambda: deque(maxlen=messages_max)), set[str]()
-    for record in kafka.read_between(
-        {one: max(begins[one], ends[one] - share) for one in ends}, ends
-    ):
+    starts = {one: max(begins[one], ends[one] - share) for one in ends}
+    for record in kafka.read_between(starts, ends):
         stream = (dict(record.headers).get(ce.TYPE) or b"").decode(errors="replace")
         streams.add(stream)
         if stream in wanted:

@@ -22,12 +22,13 @@ NAMED = {
     "AWS::Glue::Job": "the rule of its end is made before it, and rights name it",
     "AWS::Glue::SecurityConfiguration": "CloudFormation demands it",
     "AWS::IAM::Policy": "a part of its role",
-    "AWS::Logs::LogGroup": "Glue finds them by the name of its job",
+    "AWS::Logs::LogGroup": "Glue finds them by the name of its job; of services it is a prefix",
     "AWS::MSK::Cluster": "alarms name it before it is made",
     "AWS::MSK::Configuration": "CloudFormation demands it",
     "AWS::MSK::Topic": "a part of its cluster, whose clients know it by its name",
     "AWS::SSM::Parameter": "operators' commands know nothing else of a stage",
 }
+VENDING = ("AWS::ApiGatewayV2::Stage", "AWS::MSK::Cluster", "AWS::StepFunctions::StateMachine")
 PATTERNS = {
     "namespace": r'\bFleetlane(?:/\w+)?(?=[\\\\" ])',
     "database": r"(?:lake_database[\\\\'\": ]+|:table/)(\w+)",
@@ -66,6 +67,19 @@ def test_every_name_in_an_account_says_the_stage(dev: Synthesized) -> None:
     }
 
     assert unsaid == set()
+
+
+def test_what_services_of_aws_log_by_themselves_is_in_groups_of_one_prefix(
+    cloud_stage: Synthesized,
+) -> None:
+    groups = cloud_stage.resources("AWS::Logs::LogGroup")
+    of_writers = (one for kind in VENDING for one in cloud_stage.resources(kind).values())
+    text = json.dumps([one["Properties"] for one in of_writers])
+    written = [one["Properties"] for name, one in groups.items() if f'"{name}"' in text]
+
+    assert len(written) >= 2
+    names = {one["LogGroupName"] for one in written}
+    assert all(one.startswith("/aws/vendedlogs/") for one in names)
 
 
 def _of_account(stage: Synthesized) -> Iterator[tuple[str, str]]:

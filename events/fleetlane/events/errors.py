@@ -32,9 +32,7 @@ class FleetlaneError(Exception):
             super().__init__(*args)
             return
         given = dict(zip(self._fields, args, strict=False)) | named
-        values = {
-            name: given[name] if name in given else getattr(self, name) for name in self._fields
-        }
+        values = {one: given[one] if one in given else getattr(self, one) for one in self._fields}
         super().__init__(*values.values())
         vars(self).update(values)
 

@@ -11,7 +11,7 @@ from aws_cdk import aws_apigatewayv2_integrations as integrations
 from constructs import Construct
 
 from infra.constructs.api import device_api
-from infra.constructs.platform_stack import log_group
+from infra.constructs.platform_stack import vended_log_group
 from infra.constructs.rights import suppress
 from infra.stages import Stage
 
@@ -103,7 +103,7 @@ class HttpDeviceApi(device_api.DeviceApi):
         )
         resource = live.node.default_child
         assert isinstance(resource, apigatewayv2.CfnStage)
-        group = log_group(self, "AccessLogs")
+        group = vended_log_group(self, "AccessLogs")
         resource.access_log_settings = apigatewayv2.CfnStage.AccessLogSettingsProperty(
             destination_arn=group.log_group_arn, format=json.dumps(ACCESS_LOG)
         )

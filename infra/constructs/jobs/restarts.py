@@ -19,7 +19,7 @@ from fleetlane.events.job_arguments import Engine
 from infra.constructs import rights
 from infra.constructs.functions.function import FunctionContext, FunctionSize, PlatformFunction
 from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
-from infra.constructs.platform_stack import log_group
+from infra.constructs.platform_stack import log_group, vended_log_group
 
 CHECK_MINUTES: Final = 5
 
@@ -58,7 +58,7 @@ class KeptRunning(Construct):
             timeout=Duration.minutes(10),
             tracing_enabled=True,
             logs=stepfunctions.LogOptions(
-                destination=log_group(self, "Logs"), level=stepfunctions.LogLevel.ALL
+                destination=vended_log_group(self, "Logs"), level=stepfunctions.LogLevel.ALL
             ),
         )
         reason = "The delivery of a state machine's logs and traces has no resources to name."

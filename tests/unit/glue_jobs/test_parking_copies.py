@@ -7,11 +7,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from clients.aws import AwsSettings, s3_client
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.job_arguments import KafkaSecurity, ParseLaneArguments
 from fleetlane.events.lanes import Lane
-from glue_jobs.parse_lane.parse import payloads_of
+from glue_jobs.parse_lane.parse import payloads_of, s3_clients
 
 COPY_S = 2.5
 COPIED = b"<CopyObjectResult><ETag>x</ETag></CopyObjectResult>"
@@ -47,13 +46,15 @@ def slow_copies(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        s3_clients.cache_clear()
         yield
+        s3_clients.cache_clear()
         server.shutdown()
 
 
 @pytest.mark.usefixtures("slow_copies")
 def test_a_copy_that_takes_longer_than_a_read_may_is_waited_for() -> None:
-    payloads = payloads_of(ARGUMENTS, s3_client(AwsSettings()))
+    payloads = payloads_of(ARGUMENTS)
 
     kept = payloads.kept(PayloadReference(key="payloads/1", sha256="0" * 64))
 

@@ -72,9 +72,7 @@ def _ids(model: dict[str, Any]) -> dict[str, Any]:
 def _arguments(model: dict[str, Any]) -> dict[str, Any]:
     """The properties as API Gateway names them; numbers arrive as text."""
     named = ((name, model.get(name[0].upper() + name[1:])) for name in _ARGUMENTS)
-    return {
-        name: int(value) if name == _TTL else value for name, value in named if value is not None
-    }
+    return {key: int(value) if key == _TTL else value for key, value in named if value is not None}
 
 
 def _done(model: dict[str, Any]) -> ProgressEvent:

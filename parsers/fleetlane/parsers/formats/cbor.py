@@ -85,11 +85,9 @@ def _content(content: object, *_: object) -> object:
     return content
 
 
-def _of_kind(
-    tag: int, kinds: tuple[type, ...], allowed: str, content: object, *_: object
-) -> object:
+def _of_kind(tag: int, kinds: tuple[type, ...], wanted: str, content: object, *_: object) -> object:
     if type(content) not in kinds:
-        raise MalformedMessage(f"tag {tag} is before {type(content).__name__}; allowed: {allowed}")
+        raise MalformedMessage(f"tag {tag} is before {type(content).__name__}; allowed: {wanted}")
     return content
 
 
