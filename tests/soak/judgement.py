@@ -1,5 +1,6 @@
 """Whether a run is sound, by numbers alone: is memory flat, and does a backlog go away."""
 
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -29,20 +30,20 @@ _SAMPLES_TO_BE_SURE: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySample:
-    """What a role's processes took at that time. ``began_s`` is when the oldest of them began."""
+    """What one of a role's processes took when all were looked at. ``began_s`` is when it began."""
 
     at_s: float
     began_s: float
     mib: float
-    processes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryVerdict:
     """How a role's memory went in the second half of a run, restarts apart.
 
-    ``growth_mib`` is the slope times that half's length; ``None`` where no process lived for long
-    enough to tell.
+    ``growth_mib`` is the slope within the processes' lives, times their number and that half's
+    length; ``None`` where none lived for long enough to tell. So one more process is no growth: how
+    many there were at most is told, and that they end is for the tests of what starts them.
     """
 
     role: str
@@ -65,16 +66,20 @@ def memory_verdict(
     """Judge a role by its samples in order; there is at least one."""
     half_s = (ended_s - began_s) / 2
     later = [one for one in samples if one.at_s >= began_s + half_s]
-    typical = median(one.mib for one in samples)
+    totals_mib, processes = defaultdict[float, float](float), Counter(one.at_s for one in samples)
+    for one in samples:
+        totals_mib[one.at_s] += one.mib
+    typical = median(totals_mib.values())
     slope = slope_in(later)
+    usual = median(processes[one.at_s] for one in later or samples)
     return MemoryVerdict(
         role=role,
         starts=len({one.began_s for one in samples}),
         oldest_s=max(one.at_s - one.began_s for one in samples),
         median_mib=typical,
-        most_mib=max(one.mib for one in samples),
-        processes=max(one.processes for one in samples),
-        growth_mib=None if slope is None else slope * half_s,
+        most_mib=max(totals_mib.values()),
+        processes=max(processes.values()),
+        growth_mib=None if slope is None else slope * half_s * usual,
         growth_mib_max=max(GROWTH_MIB_MAX, GROWTH_SHARE_MAX * typical),
     )
 
@@ -87,7 +92,7 @@ def verdict_at_rest(role: str, before: MemorySample, after: MemorySample) -> Mem
         oldest_s=after.at_s - after.began_s,
         median_mib=before.mib,
         most_mib=max(before.mib, after.mib),
-        processes=after.processes,
+        processes=1,
         growth_mib=after.mib - before.mib,
         growth_mib_max=max(GROWTH_MIB_MAX, GROWTH_SHARE_MAX * before.mib),
     )
@@ -100,7 +105,7 @@ def slope_in(samples: Iterable[MemorySample]) -> float | None:
     """
     points, above, below = 0, 0.0, 0.0
     grown = (one for one in samples if one.at_s - one.began_s > WARM_UP_S)
-    for _, life in groupby(grown, key=lambda one: one.began_s):
+    for _, life in groupby(sorted(grown, key=_began_s), key=_began_s):
         lived = list(life)
         mean_s = sum(one.at_s for one in lived) / len(lived)
         mean_mib = sum(one.mib for one in lived) / len(lived)
@@ -108,6 +113,10 @@ def slope_in(samples: Iterable[MemorySample]) -> float | None:
         above += sum((one.at_s - mean_s) * (one.mib - mean_mib) for one in lived)
         below += sum((one.at_s - mean_s) ** 2 for one in lived)
     return above / below if points >= _POINTS_MIN and below else None
+
+
+def _began_s(sample: MemorySample) -> float:
+    return sample.began_s
 
 
 def normal_in(quiet: Iterable[Waiting]) -> dict[str, int]:

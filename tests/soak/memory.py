@@ -13,8 +13,7 @@ import subprocess
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -64,10 +63,12 @@ class MemorySampler:
     def _sample_on(self) -> None:
         while not self._over.wait(_EVERY_S):
             for role, pids in self._roles():
-                if role.startswith(_JVMS):
-                    self._sample_jvms(role, pids)
-                else:
-                    self._keep(role, pids, sum(map(_mib, pids)))
+                at_s = time.time()
+                for pid in pids:
+                    if role.startswith(_JVMS):
+                        self._sample_jvm(role, pid, at_s)
+                    else:
+                        self._keep(role, pid, _mib(pid), at_s)
 
     def _roles(self) -> Iterator[tuple[str, set[int]]]:
         platform = self._platform
@@ -86,18 +87,17 @@ class MemorySampler:
             if not of:
                 yield "Python workers", of_jobs - jvms - drivers
 
-    def _sample_jvms(self, role: str, pids: Iterable[int]) -> None:
-        for pid in pids:
-            heap = Heap.of(pid)
-            if heap is None:
-                continue  # it begins, or ends
-            # RAM that was touched once stays the heap's, also when it holds nothing any more.
-            old_mib = self._most_old_mib[pid] = max(heap.old_mib, self._most_old_mib[pid])
-            self._keep(f"{role}, outside its heap", [pid], _mib(pid) - heap.young_mib - old_mib)
-            known = self._full_collections.setdefault(pid, heap.full_collections)
-            if heap.full_collections > known:
-                self._full_collections[pid] = heap.full_collections
-                self._keep(f"{role}, {AFTER_FULL_COLLECTIONS}", [pid], heap.old_mib)
+    def _sample_jvm(self, role: str, pid: int, at_s: float) -> None:
+        heap = Heap.of(pid)
+        if heap is None:
+            return  # it begins, or ends
+        # RAM that was touched once stays the heap's, also when it holds nothing any more.
+        old_mib = self._most_old_mib[pid] = max(heap.old_mib, self._most_old_mib[pid])
+        self._keep(f"{role}, outside its heap", pid, _mib(pid) - heap.young_mib - old_mib, at_s)
+        known = self._full_collections.setdefault(pid, heap.full_collections)
+        if heap.full_collections > known:
+            self._full_collections[pid] = heap.full_collections
+            self._keep(f"{role}, {AFTER_FULL_COLLECTIONS}", pid, heap.old_mib, at_s)
 
     def heaps_at_rest(self) -> list[tuple[str, MemorySample]]:
         """Collect the heaps some times over; of each the least that was left, by role.
@@ -108,20 +108,16 @@ class MemorySampler:
         for role, pids in self._roles():
             for pid in pids if role.startswith(_JVMS) else ():
                 mib = min(map(_collected_mib, [pid] * _COLLECTIONS))
-                found.append((f"{role}, {AT_REST}", _sample(self._booted_s, [pid], mib)))
+                began_s = self._booted_s + (_started_s(pid) or 0.0)
+                sample = MemorySample(at_s=time.time(), began_s=began_s, mib=mib)
+                found.append((f"{role}, {AT_REST}", sample))
         return found
 
-    def _keep(self, role: str, pids: Iterable[int], mib: float) -> None:
-        with suppress(ValueError):  # all have ended
-            self.by_role[role].append(_sample(self._booted_s, pids, mib))
-
-
-def _sample(booted_s: float, pids: Iterable[int], mib: float) -> MemorySample:
-    """Raises ``ValueError`` where none of them runs."""
-    started = [started_s for pid in pids if (started_s := _started_s(pid)) is not None]
-    return MemorySample(
-        at_s=time.time(), began_s=booted_s + min(started), mib=mib, processes=len(started)
-    )
+    def _keep(self, role: str, pid: int, mib: float, at_s: float) -> None:
+        started_s = _started_s(pid)
+        if started_s is not None:  # it has not ended
+            sample = MemorySample(at_s=at_s, began_s=self._booted_s + started_s, mib=mib)
+            self.by_role[role].append(sample)
 
 
 def _collected_mib(pid: int) -> float:

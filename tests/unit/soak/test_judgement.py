@@ -26,12 +26,7 @@ HOUR_S = 3_600.0
 def life(began_s: float, ended_s: float, *, mib: float, more_an_hour: float) -> list[MemorySample]:
     """A process that takes so much at first, and grows steadily; a sample every ten seconds."""
     return [
-        MemorySample(
-            at_s=began_s + age_s,
-            began_s=began_s,
-            mib=mib + more_an_hour * age_s / HOUR_S,
-            processes=1,
-        )
+        MemorySample(at_s=began_s + age_s, began_s=began_s, mib=mib + more_an_hour * age_s / HOUR_S)
         for age_s in range(0, int(ended_s - began_s), 10)
     ]
 
@@ -68,8 +63,7 @@ def test_a_small_role_may_grow_by_a_little_whatever_the_share() -> None:
 def test_growth_in_the_first_half_alone_does_not_count() -> None:
     grown = life(0, HOUR_S, mib=100, more_an_hour=400)
     rest = [
-        MemorySample(at_s=HOUR_S + at_s, began_s=0, mib=500, processes=1)
-        for at_s in range(0, int(HOUR_S), 10)
+        MemorySample(at_s=HOUR_S + at_s, began_s=0, mib=500) for at_s in range(0, int(HOUR_S), 10)
     ]
 
     assert verdict([*grown, *rest]).is_flat
@@ -94,6 +88,27 @@ def test_a_larger_process_after_a_restart_is_no_growth() -> None:
     assert found.starts == 2
 
 
+def test_one_more_process_is_no_growth() -> None:
+    lives = [
+        life(began_s, 2 * HOUR_S, mib=100, more_an_hour=0)
+        for began_s in range(0, int(2 * HOUR_S), 600)
+    ]
+
+    found = verdict([one for each in lives for one in each])
+
+    assert found.growth_mib == pytest.approx(0)
+    assert (found.most_mib, found.processes) == (1_200, 12)
+
+
+def test_what_many_processes_grow_by_adds_up() -> None:
+    lives = [life(10 * number, 2 * HOUR_S, mib=10, more_an_hour=5) for number in range(10)]
+
+    found = verdict([one for each in lives for one in each])
+
+    assert found.growth_mib == pytest.approx(50)
+    assert not found.is_flat
+
+
 def test_what_a_process_takes_while_it_warms_up_is_no_growth() -> None:
     lives = (
         life(began_s, began_s + WARM_UP_S, mib=100, more_an_hour=10_000)
@@ -107,7 +122,7 @@ def test_what_a_process_takes_while_it_warms_up_is_no_growth() -> None:
 @pytest.mark.parametrize(("after_mib", "is_flat"), [(300, True), (344, False)])
 def test_a_heap_at_rest_may_grow_by_a_tenth(after_mib: float, *, is_flat: bool) -> None:
     before, after = (
-        MemorySample(at_s=at_s, began_s=0, mib=mib, processes=1)
+        MemorySample(at_s=at_s, began_s=0, mib=mib)
         for at_s, mib in ((600, 310), (7_800, after_mib))
     )
 
