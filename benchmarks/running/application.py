@@ -13,7 +13,7 @@ from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
 from local.checkout import ROOT
 from local.servers.java import SparkJvm
 from local.servers.processes import ServerProcess
-from local.spark.jobs import WORKER_DAEMON, spark_home, spark_submit
+from local.spark.jobs import WORKER_DAEMON_OPTION, spark_home, spark_submit
 from local.spark.worker_daemon import WITHOUT_THREADS
 
 TASK_SLOTS: Final = 2
@@ -50,7 +50,7 @@ class Machine:
 def submitted(folder: Path, machine: Machine = Machine()) -> list[str]:
     """The command up to the script."""
     slots, jvm = machine.task_slots, machine.jvm
-    daemon = [f"--conf=spark.python.daemon.module={WORKER_DAEMON}"] if machine.is_laptop else []
+    daemon = [WORKER_DAEMON_OPTION] if machine.is_laptop else []
     return [*spark_submit(folder, task_slots=slots, jvm=jvm), _POLLING, *daemon]
 
 

@@ -28,6 +28,7 @@ keep the slow and the bulk lane busy hold ten of them, and a fast lane in real t
 if each of the fifteen other queries has one besides."""
 
 WORKER_DAEMON: Final = "local.spark.worker_daemon"
+WORKER_DAEMON_OPTION: Final = f"--conf=spark.python.daemon.module={WORKER_DAEMON}"
 
 QUICK_CHECKPOINTS: Final = {
     "spark.sql.streaming.checkpointFileManagerClass": (
@@ -132,8 +133,7 @@ class LocalJobs(ServerProcess):
         folder = settings.folder / "lake" if is_lake else settings.folder
         environment = job_environment(settings, folder)
         if code is None:
-            submit = ["--conf", f"spark.python.daemon.module={WORKER_DAEMON}"]
-            submit.append(str(ROOT / "glue_jobs" / "host.py"))
+            submit = [WORKER_DAEMON_OPTION, str(ROOT / "glue_jobs" / "host.py")]
             environment |= WITHOUT_THREADS
         else:
             submit = ["--py-files", str(code.archive), str(code.script)]

@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from operator import attrgetter
 from statistics import median
 from typing import Final
 
@@ -42,8 +43,8 @@ class MemoryVerdict:
     """How a role's memory went in the second half of a run, restarts apart.
 
     ``growth_mib`` is the slope within the processes' lives, times their number and that half's
-    length; ``None`` where none lived for long enough to tell. So one more process is no growth: how
-    many there were at most is told, and that they end is for the tests of what starts them.
+    length; ``None`` where none lived for long enough to judge. So one more process is no growth;
+    ``processes`` is the most that ran at once.
     """
 
     role: str
@@ -105,7 +106,8 @@ def slope_in(samples: Iterable[MemorySample]) -> float | None:
     """
     points, above, below = 0, 0.0, 0.0
     grown = (one for one in samples if one.at_s - one.began_s > WARM_UP_S)
-    for _, life in groupby(sorted(grown, key=_began_s), key=_began_s):
+    began_s = attrgetter("began_s")
+    for _, life in groupby(sorted(grown, key=began_s), key=began_s):
         lived = list(life)
         mean_s = sum(one.at_s for one in lived) / len(lived)
         mean_mib = sum(one.mib for one in lived) / len(lived)
@@ -113,10 +115,6 @@ def slope_in(samples: Iterable[MemorySample]) -> float | None:
         above += sum((one.at_s - mean_s) * (one.mib - mean_mib) for one in lived)
         below += sum((one.at_s - mean_s) ** 2 for one in lived)
     return above / below if points >= _POINTS_MIN and below else None
-
-
-def _began_s(sample: MemorySample) -> float:
-    return sample.began_s
 
 
 def normal_in(quiet: Iterable[Waiting]) -> dict[str, int]:

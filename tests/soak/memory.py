@@ -4,8 +4,8 @@ A JVM fills its heap up to its limit before it collects all of it, so its role i
 has outside the heap; what is left in the heap after each full collection; and what is left once
 nothing is to be done.
 
-The second is reported only. It has all that batches hold at that moment, and what ended ones
-broadcast: Spark lets go of that after a collection, so the next one frees it.
+The second is reported only. It includes what running batches hold, and broadcasts of ended ones:
+Spark removes those after a collection, so the next one frees their memory.
 """
 
 import os
@@ -38,7 +38,7 @@ AFTER_FULL_COLLECTIONS: Final = "heap after full collections"
 AT_REST: Final = "heap at rest"
 _COLLECTIONS: Final = 6
 _BETWEEN_COLLECTIONS_S: Final = 5.0
-"""Spark's cleaner lets go of what a collection found to be of no use; a last batch may go on."""
+"""Spark's cleaner removes what a collection found unreachable; a last batch may still run."""
 
 
 class MemorySampler:

@@ -1,4 +1,4 @@
-"""What a batch had of the JVM is let go once it has ended."""
+"""An ended batch's objects in the JVM are released."""
 
 import gc
 import weakref
@@ -24,7 +24,7 @@ def _no_collections() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_no_collections")
-def test_plans_of_ended_batches_are_let_go(spark: SparkSession, tmp_path: Path) -> None:
+def test_plans_of_ended_batches_are_released(spark: SparkSession, tmp_path: Path) -> None:
     arguments = FleetMetadataArguments(
         kafka_bootstrap_servers="none",
         checkpoint_folder=tmp_path.as_uri(),

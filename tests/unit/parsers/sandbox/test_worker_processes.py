@@ -36,19 +36,19 @@ for result in sandboxes.parsed(run, no_time_limit()):
     print(*(attempt.verdict.name for _, attempt in result.attempts), flush=True)
 """
 
-TOLD_AT_EACH_LINE = """
+SIGTERM_AT_EACH_LINE = """
 import os, signal, subprocess, sys
 from fleetlane.parsers.sandbox.child import zygote
 
 METHODS = {one.__code__ for one in vars(zygote.ZygoteProcess).values() if callable(one)}
 
-def tell(frame, *_):
+def terminate(frame, *_):
     if frame.f_code in METHODS - {zygote.ZygoteProcess.__init__.__code__}:
         os.kill(os.getpid(), signal.SIGTERM)
-        return tell
+        return terminate
 
 print(subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL).pid, flush=True)
-sys.settrace(tell)
+sys.settrace(terminate)
 zygote.main(int(sys.argv[1]), os.getppid(), sys.argv[2], ())
 """
 
@@ -72,12 +72,12 @@ def test_a_worker_that_is_killed_leaves_no_process_behind(hostile: Program, kind
         assert wait_until(lambda: not any(is_alive(pid) for pid in processes))
 
 
-def test_a_zygote_that_is_told_to_end_at_each_of_its_lines_leaves_no_process_behind(
+def test_a_zygote_that_gets_sigterm_at_each_of_its_lines_leaves_no_process_behind(
     tmp_path: Path,
 ) -> None:
     control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with control, theirs:
-        command = [sys.executable, "-c", textwrap.dedent(TOLD_AT_EACH_LINE)]
+        command = [sys.executable, "-c", textwrap.dedent(SIGTERM_AT_EACH_LINE)]
         command += [str(theirs.fileno()), str(tmp_path)]
         out, fds = subprocess.PIPE, [theirs.fileno()]
         with subprocess.Popen(command, stdout=out, text=True, pass_fds=fds) as zygote:
