@@ -29,9 +29,7 @@ _NETWORK_ACTIONS: Final = (
     *("ec2:DescribeNetworkInterfaces", "ec2:DescribeRouteTables", "ec2:DescribeSecurityGroups"),
     *("ec2:DescribeSubnets", "ec2:DescribeVpcAttribute", "ec2:DescribeVpcEndpoints"),
 )
-_NAMELESS: Final = (
-    "Glue's network interfaces have no name before they exist, and metrics have none."
-)
+_NAMELESS: Final = "Glue's network interfaces have no name until they exist; metrics have none."
 
 
 class GlueEngine(Construct):

@@ -161,7 +161,10 @@ class Running:
         return self._shown.decode(errors="replace")
 
     def ended(self) -> int:
-        return self._process.wait(PATIENCE_S)
+        try:
+            return self._process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"it goes on: {self.shown}")
 
     def __enter__(self) -> "Running":
         return self

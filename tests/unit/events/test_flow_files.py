@@ -1,4 +1,7 @@
+import subprocess
+import sys
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -99,6 +102,41 @@ def test_a_file_that_is_not_utf_8_is_refused_by_name(tmp_path: Path) -> None:
         flows_in(tmp_path)
 
     assert str(refused.value).startswith(f"{path}: is not UTF-8: ")
+
+
+FIRST_READINGS: Final = """
+import os
+from itertools import count
+from tests.interrupt import Interrupt
+from tests.unit.events.flow_texts import SMALLEST, read
+
+ENDED, GONE_ON, NOT_INTERRUPTED = range(3)
+
+def reading(place: int) -> int:
+    interrupt = Interrupt(place, lambda _, kind: kind == "call")
+    try:
+        with interrupt:
+            read(SMALLEST)
+    except KeyboardInterrupt:
+        return ENDED
+    return GONE_ON if interrupt.has_come else NOT_INTERRUPTED
+
+for place in count(1):
+    if (child := os.fork()) == 0:
+        os._exit(reading(place))
+    how = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    assert how != GONE_ON, f"call {place}"
+    if how == NOT_INTERRUPTED:
+        break
+"""
+
+
+def test_ctrl_c_at_any_call_ends_the_first_reading_of_a_flow() -> None:
+    run = subprocess.run(
+        [sys.executable, "-c", FIRST_READINGS], capture_output=True, text=True, check=False
+    )
+
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_without_flows_the_platforms_topics_are_needed() -> None:

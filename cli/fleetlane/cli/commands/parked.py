@@ -30,7 +30,7 @@ from operations.replay.plans import read_since
 Ids = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[ID]...", help="Raw ids, or their beginnings; all messages if none is given."
+        metavar="[ID]...", help="Raw ids or their beginnings; all messages if none is given."
     ),
 ]
 
@@ -114,9 +114,7 @@ def list_parked(
 
 
 def show(
-    ids: Annotated[
-        list[str], typer.Argument(metavar="ID...", help="Raw ids, or their beginnings.")
-    ],
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Raw ids or their beginnings.")],
     *,
     as_json: Annotated[bool, typer.Option("--json", help="A line of JSON each.")] = False,
     times: TimeOptions,

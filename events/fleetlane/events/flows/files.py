@@ -23,6 +23,7 @@ VERSION_CHARS: Final = 16
 ROLLED_BACK_MAX: Final = 20
 _VALUE_SHOWN_CHARS: Final = 80
 _PATH_STEP: Final = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+_FLOW_TYPE: Final = inspect.type_info(Flow)
 _MISSING: Final = re.compile("Object missing required field `(.+)`")
 
 
@@ -122,7 +123,7 @@ def flow_from_toml(text: str, *, file: str, beside: Path | None = None) -> Flow:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as problem:  # some numbers, some nesting: not TOML's error
         raise BadFlowError(file, f"is not TOML: {problem}") from None
-    unknown = next(_unknown_fields(document, inspect.type_info(Flow)), None)
+    unknown = next(_unknown_fields(document, _FLOW_TYPE), None)
     if unknown is not None:
         raise BadFlowError(file, unknown)
     if "schema" in document:
@@ -178,7 +179,7 @@ def _plain_sentence(problem: str, document: object) -> str:
     """Turn msgspec's sentence into one that names field, value and what the field allows."""
     sentence, _, path = problem.partition(" - at `$")
     steps = [name or number for name, number in _PATH_STEP.findall(path.rstrip("`"))]
-    value, kind = document, inspect.type_info(Flow)
+    value, kind = document, _FLOW_TYPE
     for step in steps:
         value, kind = _value_at(value, step), _type_at(kind, step)
     choice = _choice(kind)

@@ -86,8 +86,9 @@ class ParserProcess(AbstractContextManager["ParserProcess"]):
         questions, answers = _pipes_of(process)
         self._is_late = False
         timer = threading.Timer(self._patience_s(trials), self._kill_late, [process])
-        timer.start()
+        timer.daemon = True  # Ctrl-C may come before it is cancelled: nobody waits for it
         try:
+            timer.start()
             questions.writelines(msgspec.json.encode(line) + b"\n" for line in lines)
             questions.flush()
             answer = answers.readline()
