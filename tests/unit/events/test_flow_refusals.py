@@ -227,6 +227,13 @@ def test_a_flow_has_no_more_redirects_than_a_byte_can_number() -> None:
     assert "expected `array` of length <= 255" in refusal
 
 
+def test_identity_is_of_few_fields_as_each_event_is_read_for_all_of_them() -> None:
+    refusal = refusal_of(f'identity = {{ by = "fields", fields = {["a"] * 33} }}' + SMALLEST)
+
+    assert "field `identity.fields` is ['a', 'a', " in refusal
+    assert "length <= 32" in refusal
+
+
 def test_identity_by_content_needs_an_event_time() -> None:
     refusal = refusal_of('identity = { by = "content" }' + SMALLEST)
 

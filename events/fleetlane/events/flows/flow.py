@@ -101,7 +101,7 @@ class IdentityRule(_Table, frozen=True, kw_only=True):
     """What makes two events the same one. ``fields`` belong to ``by = "fields"`` alone."""
 
     by: Literal["message", "fields", "content"] = "message"
-    fields: tuple[FieldName, ...] = ()
+    fields: Annotated[tuple[FieldName, ...], Meta(max_length=32)] = ()  # read of each event
 
     def __post_init__(self) -> None:
         if (self.by == "fields") is not bool(self.fields):

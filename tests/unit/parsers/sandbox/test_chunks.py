@@ -1,14 +1,19 @@
 """Chunks as they are written and read, from lists and from columns as Arrow has them."""
 
+import resource
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from itertools import accumulate
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetlane.parsers.sandbox.canonical_records import BytesColumn, fitting
 from fleetlane.parsers.sandbox.packets import chunk_buffers, messages_of
+from fleetlane.parsers.sandbox.worker.chunks import SLOT_BYTES, SLOTS, Slots
+from tests.unit.parsers.sandbox.conftest import program, run_of
 
 STRINGS = st.lists(st.binary(max_size=40), min_size=1, max_size=20)
 
@@ -64,3 +69,23 @@ def test_as_many_fit_of_a_column_as_of_its_list(
     assert count == fitting(column_of(strings, before=b"x"), first, count_max, bytes_max)
     assert 1 <= count <= count_max
     assert count == 1 or sum(map(len, strings[first : first + count])) <= bytes_max
+
+
+@contextmanager
+def without_descriptors() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_no_slot_is_lost_where_the_system_refuses_memory_for_a_large_chunk() -> None:
+    run, slots = run_of(program("any==1.0", None), [bytes(SLOT_BYTES + 1)]), Slots()
+    with closing(slots.memory):
+        for _ in range(SLOTS):
+            with pytest.raises(OSError, match="Too many open files"), without_descriptors():
+                slots.written(run, 0, 1)
+
+        assert slots.has_free

@@ -239,6 +239,18 @@ def test_the_child_that_was_used_least_recently_is_stopped(
     assert set(before) - set(after) == {before[1]}
 
 
+def test_many_programs_of_one_owner_leave_the_child_of_another_waiting(
+    sandboxes: Sandboxes, hostile: Program
+) -> None:
+    sandboxes.loaded(program(hostile.use, hostile.location, greeting="few"), "few")
+    [child] = children_of(sandboxes._zygote.pid)
+
+    for number in range(2 * PROGRAMS_MAX):
+        sandboxes.loaded(program(hostile.use, hostile.location, greeting=str(number)), "many")
+
+    assert child in children_of(sandboxes._zygote.pid)
+
+
 def test_children_that_have_too_much_memory_together_do_not_wait(hostile: Program) -> None:
     programs = [
         program(hostile.use, hostile.location, greeting=greeting) for greeting in ("a", "b")

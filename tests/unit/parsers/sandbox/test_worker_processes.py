@@ -87,6 +87,27 @@ def test_a_zygote_that_gets_sigterm_at_each_of_its_lines_leaves_no_process_behin
     assert not is_alive(int(stray))
 
 
+def test_a_zygote_whose_worker_dies_before_it_has_its_answer_ends_without_a_word(
+    tmp_path: Path,
+) -> None:
+    code = """
+    import os, sys
+    from fleetlane.parsers.sandbox.child import zygote
+    zygote.main(int(sys.argv[1]), os.getppid(), sys.argv[2], ())
+    """
+    control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    control.send(b'{"problems": true}')
+    control.close()
+
+    with theirs:
+        command = [sys.executable, "-c", textwrap.dedent(code), str(theirs.fileno()), str(tmp_path)]
+        zygote = subprocess.run(
+            command, capture_output=True, text=True, pass_fds=[theirs.fileno()], check=False
+        )
+
+    assert (zygote.returncode, zygote.stderr) == (0, "")
+
+
 def _signal(processes: Iterable[int], number: int) -> None:
     """Those that are still there: the jail's self-test has children that end at once."""
     for pid in processes:

@@ -57,6 +57,8 @@ class ZygoteProcess:
                 else:
                     answer = self._ended(command["end"])
                 self._control.send(json.dumps(answer).encode())
+        except BrokenPipeError:
+            return  # the worker has ended
         finally:
             for pid in list(self._children):
                 self._ended(pid)

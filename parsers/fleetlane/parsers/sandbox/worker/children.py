@@ -137,6 +137,12 @@ class Children:
         child, self._child = self._child, None
         return child.end()
 
+    def replace_current(self, fresh: ParserChild) -> None:
+        """Have a child live on that parsed what failed in the current one: that may be broken."""
+        if self._child is not None:
+            self.end_current()
+        self._child, self._is_at_rest = fresh, False
+
     def fresh(self, *, is_blamed: bool) -> ParserChild | None:
         """A child for the caller alone; ``None`` where the parser has used up too many.
 

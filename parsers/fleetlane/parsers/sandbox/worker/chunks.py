@@ -95,8 +95,8 @@ class Slots:
             {place - first: run.encodings[place] for place in places if place in run.encodings},
         )
         size_bytes = sum(len(buffer) for buffer in buffers)
-        slot = self._free.pop()
         memory = WorkerMemory(size_bytes, "large chunk") if size_bytes > SLOT_BYTES else None
+        slot = self._free.pop()  # after what may raise
         area, at = (self.memory.view, slot * SLOT_BYTES) if memory is None else (memory.view, 0)
         for buffer in buffers:
             area[at : at + len(buffer)] = buffer

@@ -166,14 +166,16 @@ class Feeding:
             raise InvalidReplyError("a reply to what it was not asked")
         first, assignment = piece.chunk.first + piece.first, self._run.assignment
         last = first + reply.messages
+        bodies = self._run.bodies[first:last]
+        charges = charges_of(reply, worked, self._ahead_us, bodies, assignment)
+        charged_us, charged_bytes, ahead_us = charges
+        # Before it is read: one that is refused has taken the worker as long.
+        self._time_budget.output.charge(assignment.flow.stream, charged_bytes)
         part, records = read_records(reply, columns, self._run.envelopes[first:last], assignment)
         if not self._time_budget.has_end and _OVER_BUDGET & {*part.notes.verdicts.tobytes()}:
             raise InvalidReplyError("a verdict of a budget that has no end")
-        bodies = self._run.bodies[first:last]
-        charges = charges_of(reply, worked, self._ahead_us, bodies, assignment)
-        charged_us, charged_bytes, self._ahead_us = charges
+        self._ahead_us = ahead_us
         self._time_budget.charge(assignment, charged_us, part.notes.parse_us)
-        self._time_budget.output.charge(assignment.flow.stream, charged_bytes)
         return part, records
 
     def _after(self, death: ChildExit) -> None:
@@ -206,24 +208,30 @@ class Feeding:
 
     def _retried(self, retry: Retry) -> Iterator[Result]:
         child: ParserChild | None = None
+        cured: ParserChild | None = None
+        self._children.rest(is_busy=False)  # nobody watches it meanwhile
         try:
             for place, earlier in retry.failed.items():
                 if child is None and self._refusal() is None:
                     child = self._children.fresh(is_blamed=retry.is_blamed)
                     self._charge_reloads()
                 attempt, records, child = self._alone(child, retry.chunk, place, earlier)
+                cured = child if attempt.verdict is Verdict.OK else cured
                 yield self._result(retry.chunk, [(retry.chunk.first + place, attempt)], records)
         finally:
-            if child is not None:
+            if child is not None and child is cured:
+                self._children.replace_current(child)
+            elif child is not None:
                 child.end()
 
     def _alone(
         self, child: ParserChild | None, chunk: Chunk, place: int, earlier: Attempt
     ) -> tuple[Attempt, CanonicalRecords | None, ParserChild | None]:
         """Try one message in a child of its own; also return the child, if it is alive."""
-        if child is None:
+        beyond_us = int(2e6 * self._run.assignment.kill_s)
+        if child is None or self._refusal(beyond_us=beyond_us) is not None:
             is_untried = earlier is NOT_TRIED
-            return (self._refusal() or earlier) if is_untried else earlier, None, None
+            return (self._refusal() or earlier) if is_untried else earlier, None, child
         try:
             only = Piece(chunk=chunk, first=place, count=1)
             self._send(child, only)

@@ -1,6 +1,6 @@
 """All sandboxes of one worker: the children of each program, and the zygote that forks them."""
 
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterator
 from typing import Final
 
@@ -102,9 +102,17 @@ class Sandboxes:
         return children
 
     def _make_room_beside(self, program: Program) -> None:
-        """End what the limits leave no room for: any run may have let its child grow."""
+        """End what the limits leave no room for: any run may have let its child grow.
+
+        Owners take turns, so that many programs of one leave room for the few of the others.
+        """
         left, left_bytes = PROGRAMS_MAX - 1, self._waiting_bytes_max
-        for other in [one for one in reversed(self._children) if one != program]:
+        others, turns = [one for one in reversed(self._children) if one != program], Counter[str]()
+        turn_of = dict[Program, int]()
+        for other in others:
+            turns[self._children[other].owner] += 1
+            turn_of[other] = turns[self._children[other].owner]
+        for other in sorted(others, key=turn_of.__getitem__):  # within a turn, the last used first
             size_bytes = self._children[other].resident_bytes()
             if left and size_bytes <= left_bytes:
                 left, left_bytes = left - 1, left_bytes - size_bytes
