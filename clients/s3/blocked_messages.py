@@ -12,7 +12,10 @@ from fleetlane.events.topics import RawTopic
 
 
 class BlockedMessage(msgspec.Struct, frozen=True, kw_only=True):
-    """A message that could not be parsed. Once it is to be skipped its flow goes on without it."""
+    """A message that could not be parsed. Once it is to be skipped its flow goes on without it.
+
+    ``digest`` is its record's: a topic that is made anew has the same positions once more.
+    """
 
     topic: str
     partition: int
@@ -22,6 +25,7 @@ class BlockedMessage(msgspec.Struct, frozen=True, kw_only=True):
     parser: str | None
     blocked_ms: int
     is_skipped: bool = False
+    digest: str = ""
 
     def __str__(self) -> str:
         return f"{self.topic}/{self.partition}/{self.offset}: {self.reason}: {self.detail}"

@@ -10,6 +10,7 @@ from fleetlane.events import headers as ce
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.job_arguments import FleetMetadataArguments
 from fleetlane.events.lanes import Lane
+from fleetlane.events.names import DEVICE_ID_PATTERN
 from fleetlane.events.topic_patterns import raw_pattern
 from fleetlane.events.topics import FLEET_RECEIVED
 from glue_jobs.engine.supervisor import Supervisor, always_running
@@ -26,6 +27,7 @@ def received_rows(raw: DataFrame) -> DataFrame:
     """
     header = raw.withColumn("header", F.map_from_entries("headers"))
     first = source_and_sink.fields_of(header, _row()).where("attempt = '1'").drop("attempt")
+    first = first.where(F.col("device_id").rlike(rf"^{DEVICE_ID_PATTERN}\z"))
     return first.dropna(subset=["id", "device_id", "stream", "lane", "received_ms", "body_bytes"])
 
 

@@ -75,8 +75,10 @@ class FlowWatch:
         latest_ms = self._hours.latest_ms()
         if latest_ms is None:
             return None
-        silent_ms = self._now_ms() - SILENT_MS
-        return max(latest_ms, silent_ms - silent_ms % HOUR_MS - HOUR_MS)
+        now_ms = self._now_ms()
+        silent_ms, over_ms = now_ms - SILENT_MS, now_ms - now_ms % HOUR_MS - HOUR_MS
+        # A clock that was ahead has counted hours that are not over.
+        return max(min(latest_ms, over_ms), silent_ms - silent_ms % HOUR_MS - HOUR_MS)
 
     def _judge(self, at_ms: int) -> None:
         flows = self._flows.current().by_stream

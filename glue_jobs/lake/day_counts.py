@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import DAILY, HOURLY, PARSED, RECEIVED, LakeTable
-from fleetlane.events.times import HOUR_MS, day_of
+from fleetlane.events.times import HOUR_MS, day_of, now_ms
 from glue_jobs.lake.commits import TableLog
 from glue_jobs.lake.merging import Check, write_days
 from glue_jobs.lake.summaries import closed_hour_ms, daily_rows, hourly_rows
@@ -61,7 +61,7 @@ class DayCounts:
             write_days(lambda: daily_rows(*self._of(days)), self._logs[DAILY], check)
             received, _ = self._of(days[-1:])
             [(latest_ms,)] = received.agg(F.max("received_ms")).collect()
-            self._latest_ms = max(self._latest_ms, latest_ms or 0)
+            self._latest_ms = max(self._latest_ms, min(latest_ms or 0, now_ms()))
             self._by_device -= {*days}
         closed_ms = closed_hour_ms(self._latest_ms)
         if closed_ms > self._closed_ms:  # not each time: it reads whole days once more

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from hashlib import sha256
 from typing import Final
 
 from clients.flows.store import FlowsUnavailableError
@@ -71,14 +72,14 @@ class HaltOnError:
             return outcome
         if result.deferral is not None:
             raise DeferredError(record.position, result.deferral)
-        found = self._blocked.found(record.position)
-        if found is None:
-            found = self._note(record, result)
+        found, digest = self._blocked.found(record.position), sha256(repr(record).encode())
+        if found is None or found.digest not in ("", digest.hexdigest()):
+            found = self._note(record, result, digest.hexdigest())
         if found.is_skipped:
             return Outcome.PARKED
         raise BlockedError(record.position, f"{found.reason}: {found.detail}")
 
-    def _note(self, record: RawRecord, result: AttemptResult) -> BlockedMessage:
+    def _note(self, record: RawRecord, result: AttemptResult, digest: str) -> BlockedMessage:
         assert result.reason is not None, "nothing blocks without a reason"
         blocked = BlockedMessage(
             topic=record.topic,
@@ -88,6 +89,7 @@ class HaltOnError:
             detail=result.detail,
             parser=result.parser,
             blocked_ms=self._now_ms(),
+            digest=digest,
         )
         self._blocked.put(blocked)
         return blocked

@@ -87,6 +87,15 @@ def test_a_record_that_is_no_message_is_left_out_and_ends_nothing(
     assert received(spark, headers) == []
 
 
+@pytest.mark.parametrize("device_id", ["", "d" * 65, "d-\u00fc", "d\n"])
+def test_a_message_of_what_is_no_device_s_id_is_left_out(
+    spark: SparkSession, device_id: str
+) -> None:
+    others = [header for header in headers_of(MESSAGE) if header[0] != "ce_source"]
+
+    assert received(spark, [*others, ("ce_source", f"/devices/{device_id}".encode())]) == []
+
+
 def test_a_repeated_unknown_header_ends_nothing(spark: SparkSession) -> None:
     headers = [*headers_of(MESSAGE), ("x", b"1"), ("x", b"2")]
 

@@ -147,6 +147,7 @@ def test_the_next_hour_is_judged_anew() -> None:
     watch.judge_hours()
 
     watch.hours.append(heard(1_000, hours_ago=-1))
+    watch.now_ms += HOUR_MS
     watch.judge_hours()
 
     assert watch.published[-1] == {JobMetric.LOW_COVERAGE_FLOWS: 0, JobMetric.MUCH_PARKED_FLOWS: 0}
@@ -157,10 +158,25 @@ def test_hours_that_the_lake_has_at_once_are_all_judged() -> None:
     watch.judge_hours()
 
     watch.hours += [heard(1_000, hours_ago=-1, parked=60), heard(1_000, hours_ago=-2)]
+    watch.now_ms += 2 * HOUR_MS
     watch.judge_hours()
 
     (alert,) = watch.alerts
     assert (alert.kind, alert.from_ms) == (AlertKind.MUCH_PARKED, NOW_MS + HOUR_MS)
+
+
+def test_an_arrival_by_a_clock_that_is_ahead_keeps_no_later_hour_from_being_judged() -> None:
+    weeks = range(1, 5)
+    usual = [heard(1_000, weeks_ago=back, hours_ago=ago) for back in weeks for ago in (0, -1)]
+    watch = Watch(*usual, heard(1_000), heard(1, hours_ago=-1_000))
+    watch.judge_hours()
+
+    watch.hours.append(heard(100, hours_ago=-1))
+    watch.now_ms += HOUR_MS
+    watch.judge_hours()
+
+    (alert,) = watch.alerts
+    assert (alert.devices, alert.from_ms) == (100, NOW_MS + HOUR_MS)
 
 
 def test_a_fleet_that_falls_silent_as_a_whole_is_noticed_by_the_clock() -> None:

@@ -70,6 +70,19 @@ def test_a_message_that_is_to_be_skipped_is_parked(
     assert topics_of(parser_of(BLOCKING), b"{nope") == ["parked", "fleet.parsed"]
 
 
+def test_an_answer_is_for_no_other_message_at_the_same_position_of_a_topic_made_anew(
+    parser_of: Parsers, blocked: BlockedMessages
+) -> None:
+    with pytest.raises(BlockedError):
+        topics_of(parser_of(BLOCKING), b"{nope")
+    blocked.skip(*blocked.waiting(TOPIC))
+
+    with pytest.raises(BlockedError):
+        topics_of(parser_of(BLOCKING), b"{another")
+
+    assert len(blocked.waiting(TOPIC)) == 1
+
+
 def test_a_skipped_message_that_s3_does_not_keep_waits(
     parser_of: Parsers, blocked: BlockedMessages
 ) -> None:
