@@ -84,8 +84,9 @@ class KafkaBroker(ServerProcess):
 
     def _prepare(self) -> None:
         self._port = remembered_port(self._folder / "port.json")
-        controller_port = remembered_port(self._folder / "controller_port.json")
-        settings = self._settings(controller_port)
+        while (controller := remembered_port(self._folder / "controller_port.json")) == self._port:
+            (self._folder / "controller_port.json").unlink()
+        settings = self._settings(controller)
         self._properties.write_text("".join(f"{name}={at}\n" for name, at in settings.items()))
         self._format_once()
 

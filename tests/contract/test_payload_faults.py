@@ -83,7 +83,9 @@ def scripted(monkeypatch: pytest.MonkeyPatch, over: threading.Event) -> Iterator
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
     servers: list[ThreadingHTTPServer] = []
 
-    def start(*answers: Answer, body_s_max: float = 30) -> PayloadBucket:
+    def start(
+        *answers: Answer, body_s_max: float = 30, read_timeout_s: float = SILENT_S
+    ) -> PayloadBucket:
         server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(answers))
         servers.append(server)
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
@@ -92,7 +94,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, over: threading.Event) -> Iterator
         )
         config = Config(
             connect_timeout=5,
-            read_timeout=SILENT_S,
+            read_timeout=read_timeout_s,
             retries={"total_max_attempts": 2, "mode": "standard"},
             response_checksum_validation="when_required",
         )
@@ -167,7 +169,7 @@ def test_an_s3_that_falls_silent_is_an_outage(scripted: Scripted, over: threadin
 
 
 def test_a_body_that_drips_is_given_up(scripted: Scripted, over: threading.Event) -> None:
-    bucket = scripted(_dripping(over), body_s_max=SILENT_S)
+    bucket = scripted(_dripping(over), body_s_max=SILENT_S, read_timeout_s=5)
 
     with pytest.raises(PayloadUnavailableError, match=r"too slowly; the limit is 0\.3 s"):
         fetched(bucket)

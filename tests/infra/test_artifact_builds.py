@@ -68,7 +68,7 @@ def test_a_missing_uv_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_checkout_without_functions_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CannotBuildError, match="lambdas: holds no handler"):
+    with pytest.raises(CannotBuildError, match="lambdas: has no handler"):
         function_names(tmp_path)
 
 

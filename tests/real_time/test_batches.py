@@ -44,11 +44,11 @@ class Tasks:
         self.topic, self.notes = topic, Notes(folder / "notes")
         self._spark, self._kafka, self._checkpoint = spark, kafka, folder / "checkpoint"
 
-    def started(self, *, fails_at_once: bool = False) -> StreamingQuery:
+    def started(self, *, fails_at_once: bool = False, batch_s: int = BATCH_S) -> StreamingQuery:
         records = read(own_session(self._spark, REAL_TIME), self._kafka, self.topic)
         function = noting(self.notes, fails_at_once=fails_at_once)
         noted = with_markers(records).mapInArrow(function, "value binary")
-        return started(noted, self._kafka, self._checkpoint, batch_s=BATCH_S)
+        return started(noted, self._kafka, self._checkpoint, batch_s=batch_s)
 
     def batches_begun(self, count: int) -> bool:
         return len(self.notes.of("began")) >= count
@@ -92,7 +92,7 @@ def test_a_batch_that_was_stopped_comes_again_from_its_first_record(
 ) -> None:
     kafka.create("stopped")
     tasks = Tasks(spark, kafka, "stopped", tmp_path)
-    query = tasks.started()
+    query = tasks.started(batch_s=60)  # it is stopped long before
     kafka.send("stopped", b"record")
     wait_until(lambda: tasks.notes.of("record"))
     query.stop()

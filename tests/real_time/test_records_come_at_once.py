@@ -71,11 +71,17 @@ class Observed:
         return ended[0].at_s - got.at_s
 
 
+def is_over(notes: Notes) -> bool:
+    """Whether the batch of its record has ended."""
+    got = notes.of("record")
+    return bool(got) and any(note.at_s >= got[0].at_s for note in notes.of("ended"))
+
+
 @pytest.fixture(scope="module")
 def observed(
     spark: SparkSession, kafka_broker: KafkaBroker, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Observed]:
-    """All queries side by side; each gets its record as soon as the second batch of all began."""
+    """All queries side by side; each gets its record as soon as a batch of it began."""
     folder = tmp_path_factory.mktemp("at_once")
     with closing(Kafka(kafka_broker.bootstrap_servers)) as kafka:
         kafka.create(*CASES, "passed-on")
@@ -90,9 +96,16 @@ def observed(
                 started(records, kafka, folder / name, batch_s=BATCH_S, sink={"topic": "passed-on"})
             )
         wait_until(lambda: all(len(one.of("began")) > 1 for one in notes.values()))
-        for name in CASES:
-            kafka.send(name, b"record")
-        wait_until(lambda: all(len(one.of("began")) > 2 for one in notes.values()))
+        begun = {name: len(one.of("began")) for name, one in notes.items()}
+
+        def all_are_sent() -> bool:
+            for name in [one for one in begun if len(notes[one].of("began")) > begun[one]]:
+                kafka.send(name, b"record")
+                del begun[name]
+            return not begun
+
+        wait_until(all_are_sent)
+        wait_until(lambda: all(map(is_over, notes.values())))
         wait_until(lambda: kafka.end("passed-on"))
         yield Observed(notes=notes, passed_on_s=kafka.first_s("passed-on"))
         for query in queries:

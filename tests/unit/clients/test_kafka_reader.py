@@ -138,10 +138,11 @@ def test_records_between_two_offsets_are_read_again_and_again(
 def test_an_end_that_is_never_reached_ends_though_another_topic_goes_on(
     write: Write, open_reader: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clients.kafka.reader._SILENCE_S_MAX", 0.5)
     write("cut", b"1")
     write("busy", b"1")
     reader, is_over = open_reader(), threading.Event()
+    list(reader.read_between({("cut", 0): 0}, {("cut", 0): 1}))  # it is connected
+    monkeypatch.setattr("clients.kafka.reader._SILENCE_S_MAX", 2)
 
     def go_on() -> None:
         for _ in range(600):

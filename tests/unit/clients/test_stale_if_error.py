@@ -118,6 +118,8 @@ def test_the_last_known_is_given_while_a_read_is_under_way() -> None:
     source.value, clock.now_s = "second", 15
 
     given = [value.current() for _ in range(5)]
+    while source.asked < 2:
+        time.sleep(0.001)
 
     source.open.set()
     assert (given, source.asked) == (["first"] * 5, 2)

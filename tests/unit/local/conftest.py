@@ -22,9 +22,15 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def send(functions: FakeFunctions, clock: FakeClock) -> Iterator[Send]:
+def timeout_s() -> float:
+    """How long the gateway waits for a function; a test may say less."""
+    return 29
+
+
+@pytest.fixture
+def send(functions: FakeFunctions, clock: FakeClock, timeout_s: float) -> Iterator[Send]:
     """One running gateway; requests to it, one after another."""
-    settings = GatewaySettings(rate_per_s=1, burst=4, timeout_s=0.5, threads=2)
+    settings = GatewaySettings(rate_per_s=1, burst=4, timeout_s=timeout_s, threads=2)
     gateway = Gateway(
         ingest=functions.ingest,
         uploads=functions.issue,

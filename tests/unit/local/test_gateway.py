@@ -86,6 +86,7 @@ def test_a_function_that_fails_is_worth_another_try(
     assert int(response.headers["retry-after"]) > 0
 
 
+@pytest.mark.parametrize("timeout_s", [0.5])
 def test_a_function_that_hangs_is_not_waited_for(send: Send, functions: FakeFunctions) -> None:
     hanging = threading.Event()
     functions.answer = lambda: hanging.wait(30)

@@ -86,8 +86,9 @@ def world(
     with socket.create_server(("127.0.0.1", 0)) as door, socket.socket(socket.AF_UNIX) as by_path:
         by_path.bind(str(bucket / "door"))
         by_path.listen()
-        for server in (door, by_path):
-            threading.Thread(target=_greet, args=(server,), daemon=True).start()
+        greeting = [threading.Thread(target=_greet, args=(one,)) for one in (door, by_path)]
+        for thread in greeting:
+            thread.start()
         yield {
             "worker": os.getpid(),
             "sibling": sibling,
@@ -100,6 +101,8 @@ def world(
         }
         for server in (door, by_path):
             server.shutdown(socket.SHUT_RDWR)
+        for thread in greeting:
+            thread.join()
     assert memory.value == SECRET
 
 
