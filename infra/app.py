@@ -81,7 +81,7 @@ def add_stage(app: App, stage: Stage) -> None:
     if not kafka:
         problem = "is missing; say where the broker is by `-c kafka=HOST:PORT`"
         raise BadStageError(stage.name, "kafka", problem)
-    _add_local_stacks(app, stage, artifacts, bootstrap_servers=kafka)
+    _add_laptop(app, stage, artifacts, bootstrap_servers=kafka)
 
 
 def _add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: PublishedFlows) -> None:
@@ -111,9 +111,7 @@ def _add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: Publi
     Tags.of(app).add("fleetlane:stage", stage.name)
 
 
-def _add_local_stacks(
-    app: App, stage: Stage, artifacts: Artifacts, *, bootstrap_servers: str
-) -> None:
+def _add_laptop(app: App, stage: Stage, artifacts: Artifacts, *, bootstrap_servers: str) -> None:
     """Stores and functions alone, for a laptop that runs Kafka and the jobs itself.
 
     No flows are published: LocalStack runs functions in Python alone, and CDK's own are in Node.

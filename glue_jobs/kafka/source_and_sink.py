@@ -103,12 +103,9 @@ def with_content_type(records: DataFrame) -> DataFrame:
     """
     is_metadata = F.col("topic").isin(*METADATA_TOPICS)
     content_type = F.when(is_metadata, METADATA_CONTENT_TYPE).otherwise(CANONICAL_CONTENT_TYPE)
-    header = F.struct(
-        F.lit(ce.CONTENT_TYPE).alias("key"), content_type.cast("binary").alias("value")
-    )
-    return records.select(
-        "topic", "key", "value", F.coalesce("headers", F.array(header)).alias("headers")
-    )
+    pair = F.struct(F.lit(ce.CONTENT_TYPE).alias("key"), content_type.cast("binary").alias("value"))
+    headers = F.coalesce("headers", F.array(pair)).alias("headers")
+    return records.select("topic", "key", "value", headers)
 
 
 def written_to_kafka(

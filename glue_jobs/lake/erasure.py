@@ -14,16 +14,14 @@ _ARRIVED: Final = ("arrival_ms", "received_ms", "kafka_ms", "parsed_ms")
 """What says when a message arrived, or else when its record came: the first that a table has."""
 
 
-def without_erased(
-    rows: DataFrame, table: LakeTable, erased_until_ms: Mapping[str, int]
-) -> DataFrame:
+def without_erased(rows: DataFrame, table: LakeTable, until_ms: Mapping[str, int]) -> DataFrame:
     """Leave out rows of messages that arrived until their device was erased for good.
 
     Of a device that was registered again, what arrives after that counts as any other's.
     """
-    if not erased_until_ms:
+    if not until_ms:
         return rows
-    notes = rows.sparkSession.createDataFrame(list(erased_until_ms.items()), _ERASED)
+    notes = rows.sparkSession.createDataFrame(list(until_ms.items()), _ERASED)
     is_erased = (F.col("row.device_id") == F.col("erased.device_id")) & (
         F.col("row.arrived_ms") <= F.col("erased.until_ms")
     )

@@ -152,9 +152,7 @@ def facts_of(rows: DataFrame, table: LakeTable, *others: Column) -> Row:
 
     Needs the table's columns and ``day_clock_ms``. ``touched`` reads the result.
     """
-    near = [
-        F.timestamp_millis(F.col(DAY_CLOCK) + away).cast("date") for away in (-NEAR_MS, NEAR_MS)
-    ]
+    near = [F.timestamp_millis(F.col(DAY_CLOCK) + off).cast("date") for off in (-NEAR_MS, NEAR_MS)]
     days = F.array_compact(F.array_distinct(F.array("day", *near)))
     stream = F.col("stream") if "stream" in table.partitioned_by else F.lit(None).cast("string")
     places = F.collect_set(F.struct(stream.alias("stream"), days.alias("days")))

@@ -157,15 +157,13 @@ class Ingest:
             for one, (_, flow) in zip(prepared, inbound, strict=True)
         ]
 
-    def _prepared(
-        self, inbound: InboundMessage, flow: Flow | None
-    ) -> tuple[Message, ProducerRecord]:
+    def _prepared(self, given: InboundMessage, flow: Flow | None) -> tuple[Message, ProducerRecord]:
         """The message and its record; a large body is in S3 by then."""
-        if len(inbound.body) > self.body_bytes_max:
-            raise BodyTooLargeError(len(inbound.body), self.body_bytes_max)
-        message = _message_of(inbound, flow)
+        if len(given.body) > self.body_bytes_max:
+            raise BodyTooLargeError(len(given.body), self.body_bytes_max)
+        message = _message_of(given, flow)
         if message.body_bytes > INLINE_BYTES_MAX:
-            reference = self._stored(payload_key(message.raw_id), inbound)
+            reference = self._stored(payload_key(message.raw_id), given)
             message = replace(message, body=None, reference=reference)
         return message, raw_record(message, flow)
 

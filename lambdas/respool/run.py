@@ -111,12 +111,10 @@ class Run:
                 elif one.key not in self._put_back:
                     yield one
 
-        yield from self._pieces_of(untried(), objects_max=1)
-        yield from self._pieces_of(iter(before), objects_max=self._limits.objects_at_a_time)
+        yield from self._pieces(untried(), objects_max=1)
+        yield from self._pieces(iter(before), objects_max=self._limits.objects_at_a_time)
 
-    def _pieces_of(
-        self, waiting: Iterator[Waiting], *, objects_max: int
-    ) -> Iterator[list[Waiting]]:
+    def _pieces(self, waiting: Iterator[Waiting], *, objects_max: int) -> Iterator[list[Waiting]]:
         piece: list[Waiting] = []
         piece_bytes = 0
         for one in waiting:

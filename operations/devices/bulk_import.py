@@ -178,9 +178,7 @@ class DeviceImport:
         if missing or unknown or len(set(names)) < len(names):
             given = ", ".join(names)[:200]
             wanted = f"{', '.join(_REQUIRED)} and, optionally, gateway_id"
-            raise BadDeviceFileError(
-                self._path, f"its columns are {given!r}; they must be {wanted}"
-            )
+            raise BadDeviceFileError(self._path, f"its columns are {given!r}; must be: {wanted}")
 
     def _device(self, row: Mapping[str, str | None]) -> RegisteredDevice | str:
         if "" in row or None in row.values():

@@ -192,9 +192,7 @@ class DeviceStores:
         """
         self._set_status(device_ids, DeviceStatus(restriction.value))
         override = DeviceOverride(status=restriction, until_ms=now_ms + OVERRIDE_LASTS_MS)
-        self.overrides.change(
-            lambda present: present.restricted(device_ids, override), now_ms=now_ms
-        )
+        self.overrides.change(lambda now: now.restricted(device_ids, override), now_ms=now_ms)
 
     def release(self, device_ids: Sequence[str], *, now_ms: int) -> None:
         """Lift it, once cached authorizer results have expired; raises as ``restrict``."""

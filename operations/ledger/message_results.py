@@ -78,20 +78,18 @@ def _on_parsed(
     return MessageResult(outcome=attempt.outcome, problem=problem)
 
 
-def _on_parked(
-    receipt: Receipt, found: MessageEvidence, lake: LakeEvidence | None
-) -> MessageResult:
+def _on_parked(sent: Receipt, found: MessageEvidence, lake: LakeEvidence | None) -> MessageResult:
     if not found.parked:
         return _lost("reported as parked, but not in parked")
-    wanted = receipt.sha256 or next(filter(None, found.landings), None) or next(iter(found.parked))
+    wanted = sent.sha256 or next(filter(None, found.landings), None) or next(iter(found.parked))
     copy = found.parked.get(wanted)
     if copy is None:
         return _lost(f"parked with other bytes than those sent, SHA-256 {wanted}")
-    if lake is not None and (receipt.raw_id, wanted) not in lake.parked:
+    if lake is not None and (sent.raw_id, wanted) not in lake.parked:
         return _lost("parked, but not in the lake")
     problem = ""
-    if receipt.parked is None and receipt.events is not None:
-        problem = f"parked as {copy.reason}, {receipt.events} events were sent"
-    elif receipt.parked not in (None, copy.reason):
-        problem = f"parked as {copy.reason}, not as {receipt.parked}"
+    if sent.parked is None and sent.events is not None:
+        problem = f"parked as {copy.reason}, {sent.events} events were sent"
+    elif sent.parked not in (None, copy.reason):
+        problem = f"parked as {copy.reason}, not as {sent.parked}"
     return MessageResult(outcome=Outcome.PARKED, problem=problem, copy=copy)

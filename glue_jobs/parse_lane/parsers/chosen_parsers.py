@@ -144,15 +144,13 @@ class ChosenParsers:
         yield self._published
         yield self._flows.fresh(max_age_s=NO_FLOW_AGE_S_MAX)
 
-    def _choice(
-        self, published: PublishedFlows, flow: Flow, rule: ParserRule, kind: _Kind
-    ) -> Choice:
+    def _choice(self, flows: PublishedFlows, flow: Flow, rule: ParserRule, kind: _Kind) -> Choice:
         began_s = self._monotonic()
-        found = self._programs.of_rule(published, flow, rule)
+        found = self._programs.of_rule(flows, flow, rule)
         if _is_usable(found):
             return self._with(found, flow)
         self._back_off(began_s)
-        before = published.owners.get(flow.owner, ())[1:]
+        before = flows.owners.get(flow.owner, ())[1:]
         older = self._older(before, flow, rule, kind)
         self._log_unusable(flow, rule, found.problem, older)
         if older is not None:

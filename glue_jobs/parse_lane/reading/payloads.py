@@ -151,10 +151,8 @@ class FetchAhead:
                 if awaited.fetch is not None:
                     awaited.fetch.cancel()
 
-    def _has_room[T](
-        self, message: Message | None, ahead: deque[Awaited[T]], held_bytes: int
-    ) -> bool:
-        fits = held_bytes + _fetched_bytes(message) <= self._bytes_max
+    def _has_room[T](self, one: Message | None, ahead: deque[Awaited[T]], held_bytes: int) -> bool:
+        fits = held_bytes + _fetched_bytes(one) <= self._bytes_max
         return not ahead or (fits and len(ahead) < MESSAGES_AHEAD_MAX)
 
     def _begun[T](self, it: T, message: Message | None) -> Awaited[T]:

@@ -189,10 +189,8 @@ def _parser_class(found: InstalledParser) -> type:
     return loaded
 
 
-def _option_values(
-    use: str, parser_class: type, options: Mapping[str, object]
-) -> dict[str, object]:
-    types = _option_types(parser_class)
+def _option_values(use: str, parser: type, options: Mapping[str, object]) -> dict[str, object]:
+    types = _option_types(parser)
     values: dict[str, object] = {}
     for name, value in options.items():
         if name not in types:

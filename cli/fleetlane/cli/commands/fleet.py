@@ -26,9 +26,7 @@ class UnknownToFleetError(FleetlaneError):
 
 def coverage(
     *,
-    by_day: Annotated[
-        bool, typer.Option("--by-day", help="Also each of the last 30 days.")
-    ] = False,
+    by_day: Annotated[bool, typer.Option("--by-day", help="Each of the last 30 days too.")] = False,
     formats: FormatOptions,
     where: PlatformOptions,
 ) -> None:

@@ -41,9 +41,7 @@ DeviceId = Annotated[
 ]
 SinceOption = Annotated[
     int | None,
-    typer.Option(
-        metavar="WHEN", parser=moment, help="2026-11-03T14:05:00Z, or 12h for 12 hours ago."
-    ),
+    typer.Option(metavar="WHEN", parser=moment, help="2026-11-03T14:05:00Z; 12h is 12 hours ago."),
 ]
 UntilOption = Annotated[
     int | None, typer.Option(metavar="WHEN", parser=moment, help="The end, itself excluded.")

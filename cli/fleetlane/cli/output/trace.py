@@ -87,10 +87,8 @@ def _about(message: Message, times: TimeOptions) -> Iterator[str]:
     via = f" via {message.via}" if message.via else ""
     yield escaped(f"device  {message.device_id}{f' ({device})' if device else ''}{via}")
     yield f"stream  {message.stream}, {message.lane} lane"
-    where = "" if message.reference is None else f", in the bucket as {message.reference.key}"
-    yield escaped(
-        f"body    {number_of(message.body_bytes, 'byte')} of {message.content_type}{where}"
-    )
+    key = "" if message.reference is None else f", in the bucket as {message.reference.key}"
+    yield escaped(f"body    {number_of(message.body_bytes, 'byte')} of {message.content_type}{key}")
     yield f"arrived {times.exact(message.arrival_millis)}"
 
 

@@ -34,10 +34,8 @@ class Cbor(EventsInDocument):
         yield from self.events_in(in_json_domain(item, bytes_as=self.bytes_as, foreign=_simple))
 
 
-def _data_item(
-    message: bytes, tag_readers: Mapping[int, _TagReader], *, integer_keys: bool
-) -> object:
-    source = io.BytesIO(message)
+def _data_item(body: bytes, tag_readers: Mapping[int, _TagReader], *, integer_keys: bool) -> object:
+    source = io.BytesIO(body)
     decoder = cbor2.CBORDecoder(
         source,
         semantic_decoders=tag_readers,
@@ -52,7 +50,7 @@ def _data_item(
             raise error.__cause__ from None
         why = f": {error.__cause__!s:.120}" if error.__cause__ else ""
         raise MalformedMessage(f"not CBOR: {error!s:.120}{why}") from None
-    left = len(message) - source.tell()
+    left = len(body) - source.tell()
     if left:
         raise MalformedMessage(f"{left} bytes follow the data item; allowed: none")
     return item

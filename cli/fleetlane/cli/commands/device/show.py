@@ -23,9 +23,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="JSON, one document a l
 
 def list_devices(
     *,
-    status: Annotated[
-        DeviceStatus | None, typer.Option(help="Only devices of this status.")
-    ] = None,
+    status: Annotated[DeviceStatus | None, typer.Option(help="Only those of this status.")] = None,
     device_type: Annotated[
         str | None, typer.Option("--type", metavar="TYPE", help="Only devices of this type.")
     ] = None,

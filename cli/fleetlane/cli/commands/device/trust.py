@@ -69,10 +69,7 @@ def rate_limit(
         ),
     ] = SOFT_BYTES_PER_MINUTE,
     hard_bytes: Annotated[
-        int,
-        typer.Option(
-            min=1, max=BYTES_PER_MINUTE_MAX, help="Bytes a minute; beyond, refused (429)."
-        ),
+        int, typer.Option(min=1, max=BYTES_PER_MINUTE_MAX, help="Bytes a minute; beyond, a 429.")
     ] = HARD_BYTES_PER_MINUTE,
     clear: Annotated[bool, typer.Option("--clear", help="Remove these rate limits.")] = False,
     where: PlatformOptions,

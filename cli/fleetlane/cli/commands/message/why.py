@@ -27,9 +27,7 @@ def why(
     *,
     bytes_to: Annotated[
         Path | None,
-        typer.Option(
-            "--bytes", metavar="FILE", dir_okay=False, help="Write the body to this file."
-        ),
+        typer.Option("--bytes", metavar="FILE", dir_okay=False, help="Write the body to a file."),
     ] = None,
     since: SinceOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
