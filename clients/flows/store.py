@@ -137,8 +137,10 @@ class FlowStore(FlowVersions):
         replaced = None if found is None else found.version
         body = current.to_json()
         is_known = in_place_of in (None, *history[:1])
-        if not is_known or not self._objects.put_in_place_of(
-            replaced, CURRENT_FLOWS_KEY, body, ContentType=_JSON
+        # A write whose answer was lost is refused when it is tried again, and was done.
+        if not is_known or not (
+            self._objects.put_in_place_of(replaced, CURRENT_FLOWS_KEY, body, ContentType=_JSON)
+            or self.in_force() == current
         ):
             raise FlowsOvertakenError(CURRENT_FLOWS_KEY, "another version is in force by now")
         return current

@@ -203,11 +203,9 @@ def alerts_of(hours: Iterable[LedgerHour], *, now_ms: int) -> Iterator[Alert]:
         )
         for one in hour.landed.missing_messages:
             kind = AlertKind.MESSAGE_MISSING
-            alert_id = f"{kind}/{one.id}/{one.sha256 or ''}"
-            yield alert(
-                id=alert_id, kind=kind, raw_id=one.id, sha256=one.sha256, problem=one.problem
-            )
+            its_id = f"{kind}/{one.id}/{one.sha256 or ''}"
+            yield alert(id=its_id, kind=kind, raw_id=one.id, sha256=one.sha256, problem=one.problem)
         if hour.not_landed:
             kind = AlertKind.NOT_LANDED
-            alert_id = f"{kind}/{stream}/{lane}/{hour_ms}"
-            yield alert(id=alert_id, kind=kind, messages=hour.not_landed)
+            its_id = f"{kind}/{stream}/{lane}/{hour_ms}"
+            yield alert(id=its_id, kind=kind, messages=hour.not_landed)

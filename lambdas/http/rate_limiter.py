@@ -156,11 +156,19 @@ class RateLimiter:
         if rate_limits is not None and left_s < _MINUTE_S / rate_limits.hard_per_minute:
             raise TooManyMessagesError(device_id, rate_limits.hard_per_minute)
 
+    def charge(self, device_id: str, messages: int, *, now_ms: int) -> None:
+        """Count messages of a device, also more than it has left: for what was done already."""
+        rate_limits = self._overrides().rate_limits_of(device_id, of_stage=self._of_stage)
+        if rate_limits is not None and messages:
+            charged_s = messages * _MINUTE_S / rate_limits.hard_per_minute
+            with self._lock:
+                self._kept(device_id, now_ms).hard.overdraw(now_ms / 1_000, charged_s)
+
     def _decision(
         self, device_id: str, rate_limits: RateLimits, now_ms: int, body_bytes: int
     ) -> tuple[RateDecision, Allowances]:
         with self._lock:
-            allowances = self._allowances.pop(device_id, None) or Allowances.full(now_ms)
+            allowances = self._kept(device_id, now_ms)
             decision = allowances.spend_one(rate_limits, now_ms=now_ms, body_bytes=body_bytes)
             reported_ms = allowances.reported_ms
             is_to_be_reported = decision is not RateDecision.ACCEPTED and (
@@ -168,12 +176,16 @@ class RateLimiter:
             )
             if is_to_be_reported:
                 allowances.reported_ms = now_ms
-            self._allowances[device_id] = allowances
-            if len(self._allowances) > self._devices_max:
-                self._allowances.popitem(last=False)
         if is_to_be_reported:
             self._on_over_rate_limit(device_id, decision)
         return decision, allowances
+
+    def _kept(self, device_id: str, now_ms: int) -> Allowances:
+        kept = self._allowances.pop(device_id, None) or Allowances.full(now_ms)
+        self._allowances[device_id] = kept
+        if len(self._allowances) > self._devices_max:
+            self._allowances.popitem(last=False)
+        return kept
 
 
 def _refusal(device_id: str, rate_limits: RateLimits, left: Allowances) -> TooManyMessagesError:

@@ -1,7 +1,6 @@
 """For which devices a sender may send: for itself, and for those bound to it as a gateway."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
@@ -51,9 +50,7 @@ class Senders:
             bound = devices.bound_to(sender.device_id, others)
         except (RegistryUnavailableError, RevokedDeviceError, TooManyMessagesError) as problem:
             return cls(sender=sender, bound={}, not_asked=problem)
-        with suppress(TooManyMessagesError):
-            for _ in others - bound.keys():
-                rate_limiter.is_diverted(sender.device_id, now_ms=now_ms)
+        rate_limiter.charge(sender.device_id, len(others - bound.keys()), now_ms=now_ms)
         return cls(sender=sender, bound=bound)
 
     def of(self, device_id: str) -> Sender:

@@ -4,10 +4,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from botocore.awsrequest import AWSPreparedRequest
+from botocore.exceptions import ReadTimeoutError
+from moto.core.botocore_stubber import BotocoreStubber
 
 from clients.flows.store import FlowsNotPublishedError, FlowStore, FlowsUnavailableError
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
+from tests.contract import aws_in_process
 from tests.contract.aws_in_process import buckets
 
 if TYPE_CHECKING:
@@ -75,6 +79,28 @@ def test_the_version_in_force_tells_those_before_newest_first_and_each_once(
         store.make_current(version)
 
     assert store.current().before == (versions[2], versions[1])
+
+
+def test_a_version_whose_write_had_no_answer_is_in_force_once_it_is_tried_again(
+    store: FlowStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processed, lost = aws_in_process._process_request, list[str]()
+
+    def without_first_answer(stubber: BotocoreStubber, request: AWSPreparedRequest) -> object:
+        answer = processed(stubber, request)
+        if request.method == "PUT" and not lost:
+            lost.append(request.url)
+            raise ReadTimeoutError(endpoint_url=request.url)
+        return answer
+
+    versions = [store.publish([_flow(name)]) for name in ("alpha", "beta")]
+    store.make_current(versions[0])
+    monkeypatch.setattr(aws_in_process, "_process_request", without_first_answer)
+
+    store.make_current(versions[1])
+
+    assert [url.rpartition("/")[2] for url in lost] == ["current.json"]
+    assert store.current().version == versions[1]
 
 
 def test_what_cannot_be_read_is_replaced_by_the_next_version(

@@ -49,9 +49,7 @@ class WorkerSink:
             }
         )
 
-    def write(
-        self, batch: pa.RecordBatch, progress: TaskProgress, taken: Taken
-    ) -> Mapping[str, int]:
+    def write(self, batch: pa.RecordBatch, task: TaskProgress, taken: Taken) -> Mapping[str, int]:
         """Hand records over, and count what they are, by ``LaneMetric``'s names.
 
         Blocks while too much is on its way. Raises ``NotDurableError`` if a record before failed.
@@ -59,7 +57,7 @@ class WorkerSink:
         topics, keys, values, headers = (column.to_pylist() for column in batch.columns)
         rows = zip(topics, keys, values, headers, strict=True)
         for outputs in batched(rows, _BEGUN_TOGETHER, strict=False):
-            on_delivery = progress.begin_outputs(taken, len(outputs))
+            on_delivery = task.begin_outputs(taken, len(outputs))
             for topic, key, value, pairs in outputs:
                 self._produce(topic, key, value, _headers(topic, pairs), on_delivery)
         return output_counts(topics, values)

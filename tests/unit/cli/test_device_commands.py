@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from clients.device_api import DeviceKey
 from clients.devices.registry import DeviceStatus
+from clients.devices.sightings import Sighting
 from fleetlane.cli.main import app
 from operations.devices.stores import DeviceStores
 from tests.deployed_stage import use_region
@@ -65,6 +66,18 @@ def test_a_device_that_is_replaced_is_as_old_as_before(
     device("add", "d-1", "--public-key", str(key_file), "--replace")
 
     assert stores.registry.find_all(["d-1"])["d-1"].registered_ms == of_old.registered_ms
+
+
+def test_a_device_that_is_replaced_was_seen_when_it_was(
+    device: Device, stores: DeviceStores, key_file: Path
+) -> None:
+    added(device, "d-1", key_file)
+    seen = Sighting(device_id="d-1", seen_ms=1_790_000_000_000, firmware="2.1")
+    stores.sightings.note(seen)
+
+    device("add", "d-1", "--public-key", str(key_file), "--replace")
+
+    assert stores.sightings.find("d-1") == seen
 
 
 def test_a_stage_and_a_data_folder_are_not_both_given(device: Device, tmp_path: Path) -> None:

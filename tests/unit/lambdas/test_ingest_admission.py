@@ -1,5 +1,8 @@
 """Overrides and rate limits as a device meets them: over the routes, with the real rate_limiter."""
 
+from collections.abc import Callable
+from itertools import count
+
 import pytest
 
 from clients.devices.overrides import CachedOverrides, OverridesUnavailableError
@@ -32,7 +35,11 @@ def routes(kafka: FakeKafka, overrides: FakeOverrides) -> Dispatcher:
 
 
 def routes_with(
-    overrides: FakeOverrides, *, producer: FakeKafka, devices: FakeDevices | None = None
+    overrides: FakeOverrides,
+    *,
+    producer: FakeKafka,
+    devices: FakeDevices | None = None,
+    now_ms: Callable[[], int] = lambda: NOW_MS,
 ) -> Dispatcher:
     cached = CachedOverrides(
         overrides.read, on_unavailable=lambda _: None, max_age_s=0, wait_s=None
@@ -40,7 +47,9 @@ def routes_with(
     rate_limiter = RateLimiter(
         cached.current, of_stage=RATE_LIMITS, on_over_rate_limit=lambda *_: None
     )
-    return ingest_routes(rate_limiter=rate_limiter, producer=producer, devices=devices)
+    return ingest_routes(
+        rate_limiter=rate_limiter, producer=producer, devices=devices, now_ms=now_ms
+    )
 
 
 def hold(overrides: FakeOverrides, status: Restriction, until_ms: int | None = None) -> None:
@@ -208,6 +217,20 @@ def test_who_names_strangers_beyond_its_rate_limit_is_refused_before_the_registr
 
     assert answers == [["forbidden"] * 3, ["slow_down"] * 3, ["slow_down"] * 3]
     assert devices.looked_up == 3
+
+
+def test_many_strangers_in_a_batch_are_paid_for_one_by_one(
+    overrides: FakeOverrides, kafka: FakeKafka
+) -> None:
+    devices, minutes = FakeDevices(), count()
+    routes = routes_with(
+        overrides, producer=kafka, devices=devices, now_ms=lambda: NOW_MS + 60_000 * next(minutes)
+    )
+
+    for batch in range(5):
+        post_batch(routes, *(entry(f"e-{n}", device=f"stranger-{batch}-{n}") for n in range(30)))
+
+    assert devices.looked_up == 30
 
 
 def test_a_gateway_s_rate_limit_is_not_charged_for_the_devices_that_are_bound_to_it(

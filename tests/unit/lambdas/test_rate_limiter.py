@@ -116,6 +116,19 @@ def test_beyond_its_soft_rate_limit_a_device_is_diverted() -> None:
     assert aside == [False, False, True]
 
 
+def test_what_a_device_owes_is_counted_though_it_has_no_bytes_left() -> None:
+    limiter = rate_limiter(rate_limits=RateLimits(soft_per_minute=100, hard_per_minute=100))
+    limiter.is_diverted("d-1", now_ms=NOW_MS, body_bytes=10 << 30)
+    with pytest.raises(TooManyMessagesError, match="bytes"):
+        limiter.is_diverted("d-1", now_ms=NOW_MS)
+
+    limiter.charge("d-1", 500, now_ms=NOW_MS)
+
+    with pytest.raises(TooManyMessagesError, match="messages"):
+        limiter.check("d-1", now_ms=NOW_MS + 4 * MINUTE_MS)
+    limiter.check("d-1", now_ms=NOW_MS + 6 * MINUTE_MS)
+
+
 def test_beyond_its_hard_rate_limit_a_device_is_refused() -> None:
     admitting = rate_limiter()
     for _ in range(3):

@@ -81,7 +81,10 @@ def add(
         gateway_id=gateway or (None if present is None else present.gateway_id),
         registered_ms=now_ms() if present is None else present.registered_ms,
     )
+    seen = stores.sightings.find(device_id)
     stores.registry.register(device)
+    if seen is not None:
+        stores.sightings.note(seen)
     named = f"registered device {device_id} of type {device.device_type}, key {jwk['kid']}"
     typer.echo(escaped(named))
     if status is not DeviceStatus.ACTIVE:
