@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-import threading
-from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -11,10 +9,26 @@ import pytest
 
 from fleetlane.parsers.testkit.parser_process import ParserProcess, ParserProcessGoneError
 from fleetlane.parsers.testkit.trials import Trial
-from tests.interrupt import interrupts
 from tests.unit.parsers.testkit.conftest import Subjects
 
-INTERRUPTED: Final = {ParserProcess._answered.__code__, threading.Thread.start.__code__}
+INTERRUPTED: Final = """
+import sys, threading
+from contextlib import suppress
+
+import msgspec
+
+from fleetlane.parsers.testkit.parser_process import ParserProcess
+from fleetlane.parsers.testkit.trials import Subject
+from tests.interrupt import interrupts
+
+subject = msgspec.json.decode(sys.argv[1], type=Subject)
+code = ParserProcess._answered.__code__
+for interrupt in interrupts(lambda at, kind: kind == "line" and at.f_code is code):
+    with suppress(KeyboardInterrupt), ParserProcess(subject) as process, interrupt:
+        process.outcome(b"")
+    awaited = {one for one in threading.enumerate() if not one.daemon}
+    assert awaited == {threading.main_thread()}, f"line {interrupt.place}"
+"""
 
 
 @pytest.mark.parametrize(
@@ -60,14 +74,11 @@ def test_without_the_sandbox_what_cannot_be_interrupted_is_killed(subject_of: Su
 def test_ctrl_c_at_any_line_of_a_trial_leaves_nothing_that_the_exit_waits_for(
     subject_of: Subjects,
 ) -> None:
-    subject = subject_of("good")
+    command = [sys.executable, "-c", INTERRUPTED, msgspec.json.encode(subject_of("good"))]
 
-    for interrupt in interrupts(lambda at, kind: kind == "line" and at.f_code in INTERRUPTED):
-        with suppress(KeyboardInterrupt), ParserProcess(subject) as process, interrupt:
-            process.outcome(b"")
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
 
-        awaited = {one for one in threading.enumerate() if not one.daemon}
-        assert awaited == {threading.main_thread()}, f"line {interrupt.place}"
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_a_parser_that_is_not_there_fails_its_messages(subject_of: Subjects) -> None:

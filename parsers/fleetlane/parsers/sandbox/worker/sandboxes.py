@@ -104,15 +104,15 @@ class Sandboxes:
     def _make_room_beside(self, program: Program) -> None:
         """End what the limits leave no room for: any run may have let its child grow.
 
-        Owners take turns, so that many programs of one leave room for the few of the others.
+        What each owner used last has room first, then the second of each: few are safe from many.
         """
         left, left_bytes = PROGRAMS_MAX - 1, self._waiting_bytes_max
-        others, turns = [one for one in reversed(self._children) if one != program], Counter[str]()
-        turn_of = dict[Program, int]()
+        others, counts = [one for one in reversed(self._children) if one != program], Counter[str]()
+        place = dict[Program, int]()
         for other in others:
-            turns[self._children[other].owner] += 1
-            turn_of[other] = turns[self._children[other].owner]
-        for other in sorted(others, key=turn_of.__getitem__):  # within a turn, the last used first
+            counts[self._children[other].owner] += 1
+            place[other] = counts[self._children[other].owner]
+        for other in sorted(others, key=place.__getitem__):
             size_bytes = self._children[other].resident_bytes()
             if left and size_bytes <= left_bytes:
                 left, left_bytes = left - 1, left_bytes - size_bytes
