@@ -58,10 +58,8 @@ class LakeLag(QueryListener):
     An idle query has no record that is older than ``waits_ms_max``: so long it waits for others.
     """
 
-    def __init__(
-        self, query_name: str, *, now_ms: Callable[[], int], waits_ms_max: int = 0
-    ) -> None:
-        super().__init__(query_name)
+    def __init__(self, name: str, *, now_ms: Callable[[], int], waits_ms_max: int = 0) -> None:
+        super().__init__(name)
         self._now_ms, self._waits_ms_max = now_ms, waits_ms_max
         self._level_ms = now_ms()
 

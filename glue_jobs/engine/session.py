@@ -54,6 +54,9 @@ SESSION_SETTINGS: Final[Mapping[str, str]] = {
     # A cancelled task that goes on all the same ends its executor (but not a laptop's).
     "spark.task.reaper.enabled": "true",
     "spark.task.reaper.killTimeout": "60s",
+    # Shuffles of ended batches leave the disk once the driver's JVM collects its old objects, which
+    # by itself it does each half hour: the lake's filled 600 MiB by then.
+    "spark.cleaner.periodicGC.interval": "5min",
     # A driver lives for months; of what ended it keeps a thousand of each for the UI, plans
     # with all their text included.
     "spark.ui.retainedJobs": "100",

@@ -136,21 +136,19 @@ def judged(
     until_ms, room = now_ms + rules.hold_ms, rules.devices_max - len(ours) + len(calm)
     alerts = [_calm_alert(one, present.devices[one], now_ms) for one in sorted(calm)]
     held, left = dict[str, DeviceOverride](), 0
-    override = DeviceOverride(
-        status=Restriction.QUARANTINED, until_ms=until_ms, cause=OVER_RATE_LIMIT
-    )
+    hold = DeviceOverride(status=Restriction.QUARANTINED, until_ms=until_ms, cause=OVER_RATE_LIMIT)
     for device_id, one in worst.items():
         known = present.devices.get(device_id)
         if device_id in ours:
             # Each change is a write that all functions read: not before half of the time is over.
             held_until_ms = None if known is None else known.until_ms
             if held_until_ms is not None and held_until_ms - now_ms < rules.hold_ms // 2:
-                held[device_id] = override
+                held[device_id] = hold
         elif known is not None and not known.is_over(now_ms):
             continue
         elif room > 0:
             room -= 1
-            held[device_id] = override
+            held[device_id] = hold
             alerts.append(_over_alert(one, rules, now_ms, until_ms))
         else:
             left += 1

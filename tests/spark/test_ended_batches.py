@@ -23,13 +23,19 @@ def _no_collections() -> Iterator[None]:
     gc.enable()
 
 
-@pytest.mark.usefixtures("_no_collections")
-def test_plans_of_ended_batches_are_released(spark: SparkSession, tmp_path: Path) -> None:
-    arguments = FleetMetadataArguments(
+@pytest.fixture
+def arguments(tmp_path: Path) -> FleetMetadataArguments:
+    return FleetMetadataArguments(
         kafka_bootstrap_servers="none",
         checkpoint_folder=tmp_path.as_uri(),
         kafka_security=KafkaSecurity.PLAINTEXT,
     )
+
+
+@pytest.mark.usefixtures("_no_collections")
+def test_plans_of_ended_batches_are_released(
+    spark: SparkSession, arguments: FleetMetadataArguments
+) -> None:
     plans, left = list["weakref.ref[object]"](), list[int]()
 
     def write(rows: DataFrame, _number: int) -> None:
@@ -44,3 +50,31 @@ def test_plans_of_ended_batches_are_released(spark: SparkSession, tmp_path: Path
     query.stop()
 
     assert set(left) == {0}
+
+
+def shuffle_files(spark: SparkSession) -> int:
+    stored = spark.sparkContext._jsc.sc().env().blockManager().diskBlockManager().getAllFiles()
+    return str(stored.mkString(" ")).count("/shuffle_")
+
+
+@pytest.mark.usefixtures("_no_collections")
+def test_shuffles_of_ended_batches_leave_the_disk_once_the_jvm_collects(
+    spark: SparkSession, arguments: FleetMetadataArguments
+) -> None:
+    before, batches = shuffle_files(spark), list[int]()
+
+    def write(rows: DataFrame, number: int) -> None:
+        rows.repartition(2).count()
+        batches.append(number)
+
+    records = spark.readStream.format("rate").load()
+    query = in_batches(records, arguments, name="shuffled", trigger_ms=100, each=write)
+    wait_until(lambda: len(batches) >= 5)
+    query.stop()
+    assert shuffle_files(spark) > before
+
+    def are_removed() -> bool:
+        spark.sparkContext._jvm.System.gc()
+        return shuffle_files(spark) <= before
+
+    wait_until(are_removed)
