@@ -4,6 +4,7 @@ import gc
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -74,7 +75,8 @@ def test_shuffles_of_ended_batches_leave_the_disk_once_the_jvm_collects(
     assert shuffle_files(spark) > before
 
     def are_removed() -> bool:
-        spark.sparkContext._jvm.System.gc()
+        java: Any = spark.sparkContext._jvm
+        java.System.gc()
         return shuffle_files(spark) <= before
 
     wait_until(are_removed)

@@ -74,7 +74,7 @@ def test_without_the_sandbox_what_cannot_be_interrupted_is_killed(subject_of: Su
 def test_ctrl_c_at_any_line_of_a_trial_leaves_nothing_that_the_exit_waits_for(
     subject_of: Subjects,
 ) -> None:
-    command = [sys.executable, "-c", INTERRUPTED, msgspec.json.encode(subject_of("good"))]
+    command = [sys.executable, "-c", INTERRUPTED, msgspec.json.encode(subject_of("good")).decode()]
 
     run = subprocess.run(command, capture_output=True, text=True, check=False)
 
