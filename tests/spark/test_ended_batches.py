@@ -53,16 +53,17 @@ def test_plans_of_ended_batches_are_released(
     assert set(left) == {0}
 
 
-def shuffle_files(spark: SparkSession) -> int:
+def shuffles(spark: SparkSession) -> set[str]:
+    """The files of shuffles that are on the disk."""
     stored = spark.sparkContext._jsc.sc().env().blockManager().diskBlockManager().getAllFiles()
-    return str(stored.mkString(" ")).count("/shuffle_")
+    return {one for one in str(stored.mkString(" ")).split() if "/shuffle_" in one}
 
 
 @pytest.mark.usefixtures("_no_collections")
 def test_shuffles_of_ended_batches_leave_the_disk_once_the_jvm_collects(
     spark: SparkSession, arguments: FleetMetadataArguments
 ) -> None:
-    before, batches = shuffle_files(spark), list[int]()
+    before, batches = shuffles(spark), list[int]()
 
     def write(rows: DataFrame, number: int) -> None:
         rows.repartition(2).count()
@@ -72,11 +73,12 @@ def test_shuffles_of_ended_batches_leave_the_disk_once_the_jvm_collects(
     query = in_batches(records, arguments, name="shuffled", trigger_ms=100, each=write)
     wait_until(lambda: len(batches) >= 5)
     query.stop()
-    assert shuffle_files(spark) > before
+    written = shuffles(spark) - before
+    assert written
 
     def are_removed() -> bool:
         java: Any = spark.sparkContext._jvm
         java.System.gc()
-        return shuffle_files(spark) <= before
+        return not written & shuffles(spark)
 
     wait_until(are_removed)
