@@ -107,6 +107,10 @@ class Feeding:
         may_try = self._time_budget.may_try(self._run.assignment, beyond_us=beyond_us)
         return self._refused if may_try else NOT_TRIED
 
+    def _has_overrun(self) -> bool:
+        """One that keeps to its allowance stops by itself: no more is read of one that goes on."""
+        return self._refusal(beyond_us=int(2e6 * self._run.assignment.kill_s)) is not None
+
     def _ask(self) -> None:
         child = self._children.current()
         self._charge_reloads()
@@ -145,9 +149,7 @@ class Feeding:
         piece.first, piece.count = first + part.messages, piece.count - part.messages
         if not piece.count:
             self._asked.popleft()
-        # One that keeps to its allowance stops by itself: no more is read of one that goes on.
-        beyond_us = int(2e6 * self._run.assignment.kill_s)
-        if reply.is_retiring or (self._asked and self._refusal(beyond_us=beyond_us) is not None):
+        if reply.is_retiring or (self._asked and self._has_overrun()):
             self._children.end_current()
             self._put_asked_back()
             self._check_respawns()
@@ -228,8 +230,7 @@ class Feeding:
         self, child: ParserChild | None, chunk: Chunk, place: int, earlier: Attempt
     ) -> tuple[Attempt, CanonicalRecords | None, ParserChild | None]:
         """Try one message in a child of its own; also return the child, if it is alive."""
-        beyond_us = int(2e6 * self._run.assignment.kill_s)
-        if child is None or self._refusal(beyond_us=beyond_us) is not None:
+        if child is None or self._has_overrun():
             is_untried = earlier is NOT_TRIED
             return (self._refusal() or earlier) if is_untried else earlier, None, child
         try:
