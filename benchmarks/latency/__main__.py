@@ -39,7 +39,7 @@ from benchmarks.running.messages import (
 from benchmarks.running.services import Services, services
 from benchmarks.running.telling import tell
 from benchmarks.running.watched import Watched
-from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneTrigger
+from fleetlane.events.lanes import Lane, LaneTrigger
 from fleetlane.events.topics import (
     FLEET_HEARTBEATS,
     FLEET_PARSED,
@@ -61,8 +61,7 @@ RAW_TOPICS: Final = (
     str(RawTopic(lane=Lane.SLOW, is_over=True)),
 )
 LOAD: Final = 0.2
-SLOW_LIMITS: Final = LANE_LIMITS[Lane.SLOW]
-SLOW_PER_S: Final = LOAD * SLOW_LIMITS.messages_per_batch_max / (SLOW_LIMITS.trigger_ms / 1000)
+SLOW_PER_S: Final = 4
 SOMETIMES_SLOW: Final[tuple[Act, ...]] = (*[None] * 99, 200, *[None] * 99, 400)
 SATURATING: Final = 400
 SATURATING_MS: Final = 1_500

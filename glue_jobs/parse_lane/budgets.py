@@ -1,4 +1,4 @@
-"""What each flow may use of a lane: time and output; in the bulk lane also messages and bodies."""
+"""What each flow may use of a lane: time and output; in the last two also messages and bodies."""
 
 import math
 import time
@@ -42,11 +42,14 @@ OVER_FLOW_S_MAX: Final = 2.0
 BULK_MESSAGES_SHARE: Final = 1 / 4
 """Of a batch of the bulk lane; what one flow has of each task's part while others are in it."""
 
+SLOW_MESSAGES_SHARE: Final = 1 / 100
+"""The same of the slow lane, alone or not: a parser that fails brings each message thrice."""
+
 BULK_BATCH_BYTES_MAX: Final = 4 * PAYLOAD_BYTES_MAX
 """Fetched and put out by all flows of a task's part of a batch."""
 
-SLOW_OUTPUT_FACTOR: Final = 4
-"""How much more output a flow, and all together, may have in the slow lane than in the bulk one."""
+SLOW_BYTES_FACTOR: Final = 4
+"""How many more bytes a flow, and all together, may have in the slow lane than in the bulk one."""
 
 _ALL_US: Final = int(NO_END_S * 1e6)
 
@@ -74,8 +77,6 @@ class FlowBudgets:
         self._is_over_bulk = is_over and lane is Lane.BULK
         is_counted = lane in (Lane.BULK, Lane.SLOW) and not self._is_endless
         self._shares = _Shares(lane, limits) if is_counted else None
-        self.are_shared = is_counted and lane is Lane.BULK
-        """Whether messages and their bodies are counted before they are tried."""
         self.time = self._full_time()
 
     def begin_batch(self) -> None:
@@ -85,14 +86,14 @@ class FlowBudgets:
         if self._shares is not None:
             self._shares = _Shares(self.lane, self._limits)
 
-    def begin_records(self, *, streams: int) -> None:
+    def begin_records(self, streams: Callable[[], int]) -> None:
         """Take note of how many streams the next records are of."""
-        if self._shares is not None:
-            self._shares.is_alone = streams <= 1
+        if self._shares is not None and self.lane is Lane.BULK:
+            self._shares.is_alone = streams() <= 1
 
     def admitted(self, assignment: Assignment, messages: int) -> int:
         """How many of a flow's next messages may be tried; they count as used."""
-        if self._shares is None or not self.are_shared:
+        if self._shares is None:
             return messages
         if self.time.left_us(assignment) < 0:
             return 0
@@ -100,7 +101,7 @@ class FlowBudgets:
 
     def is_refused(self, assignment: Assignment, message: Message) -> bool:
         """Whether a message is over a budget, before its body is fetched; else it is counted."""
-        if self._shares is None or not self.are_shared:
+        if self._shares is None:
             return self._is_over_bulk and self.time.left_us(assignment) < 0
         if not self.admitted(assignment, 1):
             return True
@@ -154,16 +155,17 @@ class FlowBudgets:
 class _Shares:
     """What is used of a task's part of a batch of the bulk or slow lane.
 
-    A flow has its share of messages where it is not alone, and as many bytes as the largest body,
-    of fetched bodies and of output each; its first body is always fetched. In the slow lane output
-    alone is counted.
+    A flow has its share of messages, and of fetched bodies and of output each as many bytes as the
+    largest body, in the slow lane as four. Its first body is always fetched.
     """
 
     def __init__(self, lane: Lane, limits: LaneLimits) -> None:
-        self.is_alone, factor = True, SLOW_OUTPUT_FACTOR if lane is Lane.SLOW else 1
-        self._flow_output_max = factor * PAYLOAD_BYTES_MAX
+        is_slow, self.is_alone = lane is Lane.SLOW, False
+        factor = SLOW_BYTES_FACTOR if is_slow else 1
+        self._flow_bytes_max = factor * PAYLOAD_BYTES_MAX
         self._batch_bytes_max = factor * BULK_BATCH_BYTES_MAX
-        self._messages_max = math.ceil(limits.messages_per_batch_max * BULK_MESSAGES_SHARE)
+        share = SLOW_MESSAGES_SHARE if is_slow else BULK_MESSAGES_SHARE
+        self._messages_max = math.ceil(limits.messages_per_batch_max * share)
         self._batch_bytes = 0
         self._messages, self._fetched_bytes = Counter[str](), Counter[str]()  # by stream
         self._output_bytes = Counter[str]()
@@ -176,7 +178,7 @@ class _Shares:
 
     def admits_body(self, stream: str, body_bytes: int) -> bool:
         fetched_bytes = self._fetched_bytes[stream]
-        if fetched_bytes and fetched_bytes + body_bytes > PAYLOAD_BYTES_MAX:
+        if fetched_bytes and fetched_bytes + body_bytes > self._flow_bytes_max:
             return False
         self._fetched_bytes[stream] += body_bytes
         self._batch_bytes += body_bytes
@@ -189,4 +191,4 @@ class _Shares:
 
     def _are_bytes_used_up(self, stream: str) -> bool:
         is_batch_full = self._batch_bytes > self._batch_bytes_max
-        return is_batch_full or self._output_bytes[stream] > self._flow_output_max
+        return is_batch_full or self._output_bytes[stream] > self._flow_bytes_max

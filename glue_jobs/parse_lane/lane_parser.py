@@ -82,8 +82,7 @@ class LaneParser:
             PayloadUnavailableError: S3 gives nothing, and there is no slower lane. Likewise.
             BlockedError, DeferredError: See ``HaltOnError``.
         """
-        if self._budgets.are_shared:
-            self._budgets.begin_records(streams=batch.streams())
+        self._budgets.begin_records(batch.streams)
         by_column = len(batch) >= self.by_column_min
         fast = fast_path_messages(batch) if by_column else no_fast_path(batch)
         waiting = WaitingMessages(batch, fast)

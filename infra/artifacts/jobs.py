@@ -65,9 +65,7 @@ def _jar(fetched: Path, sha256: str, name: str) -> Path:
     if not jar.is_file():
         raise archive.CannotBuildError(name, "is missing", "run `make platform`, which fetches it")
     if sha256_of_file(jar) != sha256:
-        raise archive.CannotBuildError(
-            name, f"has another SHA-256 than {sha256}", "remove build/jars"
-        )
+        raise archive.CannotBuildError(name, f"is not of SHA-256 {sha256}", "remove build/jars")
     return jar
 
 

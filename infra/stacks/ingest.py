@@ -145,9 +145,7 @@ class Ingest(PlatformStack):
         """One at a time: two would do the same twice. A late run is skipped."""
         respool = self._function(
             "respool",
-            size=FunctionSize(
-                memory_mib=1_024, timeout_s=58, concurrency=self._context.reserved(1)
-            ),
+            size=FunctionSize(memory_mib=1024, timeout_s=58, concurrency=self._context.reserved(1)),
             environment={
                 **self._context.kafka.settings,
                 "SPOOL_BUCKET": self._stores.spool.bucket_name,

@@ -89,10 +89,8 @@ def land(event: Mapping[str, Any], context: object) -> dict[str, Any]:
 
 def sweep(event: object, context: Any) -> dict[str, Any]:
     """Land what was missed. An error says that something needs a look: its alarm counts errors."""
-    sweep = Sweep(
-        uploads=_uploads(), land=_land, after_s=read_settings(LandingSettings).sweep_after_s
-    )
-    report = sweep.run(
+    after_s = read_settings(LandingSettings).sweep_after_s
+    report = Sweep(uploads=_uploads(), land=_land, after_s=after_s).run(
         now_ms=now_ms(), may_go_on=lambda: context.get_remaining_time_in_millis() > _SWEEP_ENDS_MS
     )
     return reported(report)

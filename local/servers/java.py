@@ -35,6 +35,9 @@ LAPTOP: Final = SparkJvm(
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.buffer.pageSize": "1m",  # of 4, a sorter of a few rows uses a kilobyte
+        # Each broadcast and shuffle has a thread of its own, for a minute, until there are so many.
+        "spark.sql.broadcastExchange.maxThreadThreshold": "8",
+        "spark.sql.shuffleExchange.maxThreadThreshold": "8",
         "spark.memory.fraction": "0.3",  # at .6, what is kept of a backlog's batches fills the heap
     },
 )

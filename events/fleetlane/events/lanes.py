@@ -89,9 +89,8 @@ class GrowthLimits:
 class LaneLimits:
     """What a lane allows one message and one batch, and when it alarms.
 
-    A batch has so many messages that children finish it long before the lane is late, though each
-    message took ``uncharged_share`` of its limit. What takes more is charged to its flow's time
-    budget.
+    A message may take ``uncharged_share`` of its limit, and children still finish a batch long
+    before the lane is late. What it takes more is charged to its flow's time budget.
 
     The bulk and slow lanes' batches are those of one worker, and grow with the workers. What of
     them exceeds its flow's budget goes once to another topic, whose batches have
@@ -160,8 +159,9 @@ LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
             parse_ms_max=60_000,
             memory_bytes_max=2 << 30,
             trigger_ms=10_000,
-            messages_per_batch_max=200,
-            over_messages_per_batch_max=40,
+            messages_per_batch_max=20_000,
+            over_messages_per_batch_max=400,
+            uncharged_share=0,
             niceness=7,
             lag_alarm_s=3_600,
             stalled_after_s=1_200,

@@ -57,9 +57,8 @@ class WaitingRun:
         if row in self.slow:
             return self.slow[row]
         record = self.batch.record(row)
-        return WaitingMessage(
-            record, message_from(record.headers, record.value), record.value or b""
-        )
+        message = message_from(record.headers, record.value)
+        return WaitingMessage(record, message, record.value or b"")
 
     def _column(
         self, fast: Callable[[], pa.Array], of_slow: Callable[[WaitingMessage], bytes]

@@ -129,6 +129,21 @@ def test_a_flow_has_its_share_of_a_bulk_batch_that_others_are_in(sandboxes: Pars
     assert sum(row.topic == "raw.bulk.over.late" for row in rows) == 3
 
 
+def test_in_the_slow_lane_a_flow_that_fails_leaves_room_to_others(sandboxes: ParsesRuns) -> None:
+    lane_parser = lane_parser_of(sandboxes, Lane.SLOW, messages_max=200)
+    failing = [record_of(message_of(b"not JSON", slow_tries=1)) for _ in range(5)]
+    others = record_of(message_of(b"{}", stream="other"))
+
+    rows = rows_of(lane_parser.outputs_of(raw_batch([*failing, others])))
+    alone = rows_of(lane_parser.outputs_of(raw_batch(failing)))
+
+    told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
+    put_off = sorted((one.stream, str(one.put_off)) for one in told)
+    assert put_off == [*[("gps", "None")] * 2, *[("gps", "share_used_up")] * 3, ("other", "None")]
+    assert sum(row.topic == "raw.slow.over" for row in rows) == 3
+    assert sum(row.topic == "raw.slow.over" for row in alone) == 5  # of the same batch
+
+
 def test_messages_of_which_none_is_plain_are_parsed_like_others(sandboxes: ParsesRuns) -> None:
     headers = (("x", None), ("traceparent", b"00-01"))
     records = [record_of(message_of(b"{}", other_headers=headers)) for _ in range(3)]

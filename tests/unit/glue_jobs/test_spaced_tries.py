@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
-from fleetlane.events.lanes import LANE_LIMITS, PARSE_GRACE_FACTOR, Lane
+from fleetlane.events.lanes import LANE_LIMITS, Lane
 from glue_jobs.parse_lane.budgets import BATCHES_TO_ALARM, BUDGET_SHARE_MAX
 from glue_jobs.parse_lane.parse import spaced_tries
 
@@ -54,11 +54,10 @@ def test_a_batch_waits_until_the_last_try_of_its_messages_is_long_enough_ago(
     assert waited == waits_s
 
 
-def test_two_children_finish_a_batch_of_the_slow_lane_in_a_third_of_the_time_to_its_alarm() -> None:
+def test_four_flows_that_use_up_their_time_delay_a_batch_of_the_slow_lane_by_no_alarm() -> None:
     limits = LANE_LIMITS[Lane.SLOW]
-    usual_s = limits.parse_ms_max / 1000 * PARSE_GRACE_FACTOR / 10
 
-    batch_s = limits.messages_per_batch_max * usual_s / 2
+    flow_s = limits.lag_alarm_s / BATCHES_TO_ALARM * BUDGET_SHARE_MAX
 
-    overtime_s = limits.lag_alarm_s / BATCHES_TO_ALARM * BUDGET_SHARE_MAX
-    assert batch_s + overtime_s < limits.lag_alarm_s / BATCHES_TO_ALARM
+    assert limits.uncharged_share == 0
+    assert 4 * flow_s < limits.lag_alarm_s / BATCHES_TO_ALARM
