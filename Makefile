@@ -65,9 +65,9 @@ diff: artifacts ## what a deploy would change in the stage STAGE, from its templ
 	$(cdk) diff --all --method template
 
 # The first deploy of what keeps data protects nothing from deletion, so that it can be run again; the next one does.
-deploy: artifacts ## deploy the stage STAGE
-	words=$$($(bin)/python -m local.first_deploy $(stage)) && { [ -z "$$words" ] || $(cdk) deploy --all --require-approval never $$words; }
-	$(cdk) deploy --all --require-approval never
+deploy: artifacts ## deploy the stage STAGE; CDK_DEPLOY=--no-rollback keeps what a first deploy failed at, logs too
+	words=$$($(bin)/python -m local.first_deploy $(stage)) && { [ -z "$$words" ] || $(cdk) deploy --all --require-approval never $(CDK_DEPLOY) $$words; }
+	$(cdk) deploy --all --require-approval never $(CDK_DEPLOY)
 
 verify: environment ## send ten messages through the stage STAGE, and see what becomes of each
 	$(bin)/fleetlane verify --stage $(stage)

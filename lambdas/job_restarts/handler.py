@@ -11,6 +11,7 @@ from functools import cache, partial
 from typing import Any, Final
 
 from aws_lambda_powertools import Logger
+from botocore.exceptions import BotoCoreError, ClientError
 
 from clients.aws import AwsSettings, aws_client, s3_client
 from clients.bucket_objects import BucketObjects
@@ -67,7 +68,12 @@ def answer(
     try:
         return {"IsComplete": _step(event, job(properties), now_ms=now_ms)}
     except JobDidNotStartError as problem:
-        if not is_going_back(event["StackId"]):
+        try:
+            is_back = is_going_back(event["StackId"])
+        except (BotoCoreError, ClientError) as unknown:  # the provider's own limit ends it
+            logger.warning("asked again soon", extra={"problem": str(unknown)})
+            return {"IsComplete": False}
+        if not is_back:
             raise
         logger.error("does not run on the way back either", extra={"problem": str(problem)})
         return {"IsComplete": True}

@@ -3,7 +3,7 @@
 from itertools import batched
 from typing import Final
 
-from aws_cdk import Acknowledgment, Aws, Stack, Validations
+from aws_cdk import Acknowledgment, Aws, Duration, Stack, Validations
 from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_events as events
 from aws_cdk import aws_glue as glue
@@ -70,7 +70,12 @@ class GlueEngine(Construct):
             parameters={"JobName": job.ref},
         )
         runs = stepfunctions.Succeed(self, f"{application.name} runs already")
-        start.add_catch(runs, errors=["Glue.ConcurrentRunsExceededException"])
+        too_many = [
+            "Glue.ConcurrentRunsExceededException"
+        ]  # one that has ended counts on for a while
+        wait = Duration.seconds(45)
+        start.add_retry(errors=too_many, interval=wait, max_attempts=2, backoff_rate=1)
+        start.add_catch(runs, errors=too_many)
         return KeptRunning(
             self,
             job=Job(

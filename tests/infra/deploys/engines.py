@@ -56,7 +56,7 @@ class Run:
     process: Process | None = None
     state: str = "STARTING"
     attempt: int = 1
-    is_told: bool = False
+    ended: datetime | None = None
 
 
 @dataclass
@@ -81,8 +81,8 @@ class Engine:
         for run in tuple(self.runs):
             if run.state in self.ALIVE:
                 self._look(run)
-            if run.state not in self.ALIVE and not run.is_told:
-                run.is_told = True
+            if run.state not in self.ALIVE and run.ended is None:
+                run.ended = self.clock.now
                 self.heard(self.event(run))
 
     def begin(self, of: str, given: Mapping[str, Any]) -> Run:

@@ -205,6 +205,19 @@ def test_what_a_deploy_left_stopped_is_running_again_within_a_quarter_of_an_hour
     assert on_emr.all_run(on_emr.code)
 
 
+def test_a_run_of_glue_that_ends_is_followed_by_the_next_within_two_minutes(
+    stage_named: Callable[[str], Synthesized],
+) -> None:
+    stage = deployed(stage_named("dev"), is_glue=True)
+    ended = stage.world.engine.runs[0]
+    ended.state = "FAILED"
+
+    stage.world.pass_(120)
+
+    assert ended.ended is not None
+    assert stage.all_run(stage.code)
+
+
 def test_destroying_a_stage_ends_its_jobs_and_leaves_none(stage: Stage) -> None:
     stage.stack.destroy()
     stage.world.pass_(15 * 60)
