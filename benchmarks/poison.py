@@ -53,7 +53,7 @@ def main() -> None:
     with emptied(arguments.folder) as folder, services(folder) as ready:
         ready.create_topics(TOPICS, partitions=PARTITIONS)
         deploy_parser(ready)
-        ready.publish([flow_of(GOOD), flow_of(STUCK)])
+        ready.publish([flow_of(GOOD), flow_of(STUCK, owner="others")])
         for number in range(arguments.rounds):
             for kind, of_kind in rates.items():
                 endless = acts_in_turn() if kind == "poisoned" else repeat(None)

@@ -114,6 +114,11 @@ class Stage:
         return sum(one or 0 for one in chosen) + _SAME_ANYWHERE
 
     @property
+    def replicas_max(self) -> int:
+        """Of partitions, on all brokers."""
+        return self.broker_count * PARTITIONS_MAX.get(self.broker_type or "", 1_000)
+
+    @property
     def workers(self) -> int:
         """Of all applications together, with their drivers'."""
         lanes = self.fast_workers + self.standard_workers + self.bulk_workers + self.slow_workers

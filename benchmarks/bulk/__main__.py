@@ -52,7 +52,7 @@ def main() -> None:
         ready.create_topics(map(canonical_topic, STREAMS), partitions=PARTITIONS)
         stored_by_the_brokers_clock(ready, [OTHERS])
         deploy_parser(ready)
-        ready.publish(flow_of(stream) for stream in STREAMS)
+        ready.publish(flow_of(stream, owner=f"of-{stream}") for stream in STREAMS)
         phases = _Phases(ready, arguments)
         if "rate" in arguments.only:
             phases.rates()

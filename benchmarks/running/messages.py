@@ -44,10 +44,10 @@ def deploy_parser(services: Services) -> None:
     services.deploy(Path(behaving_parser.__file__), "behaving", "Behaving")
 
 
-def flow_of(stream: str, *, lane: Lane = Lane.STANDARD) -> Flow:
+def flow_of(stream: str, *, lane: Lane = Lane.STANDARD, owner: str = OWNER) -> Flow:
     text = f"""
         stream = "{stream}"
-        owner = "{OWNER}"
+        owner = "{owner}"
         lane = "{lane}"
         [event_time]
         field = "at"

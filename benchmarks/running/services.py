@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import boto3
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
+from msgspec.structs import replace
 
 from clients.flows.parser_store import ParserStore
 from clients.flows.store import FlowStore
@@ -79,9 +80,11 @@ class Services:
         """Put flows into force, in place of those before."""
         all_flows, parsers = list(flows), ParserStore(self.s3, BUCKET)
         uses = {rule.use for flow in all_flows for rule in flow.parsers}
-        artifacts = [parsers.offering(OWNER, use) for use in sorted(uses)]
+        deployed = [parsers.offering(OWNER, use) for use in sorted(uses)]
+        owners = {flow.owner for flow in all_flows}
+        of_each = [replace(one, owner=owner) for one in deployed if one for owner in owners]
         store = FlowStore(self.s3, BUCKET)
-        store.make_current(store.publish(all_flows, [found for found in artifacts if found]))
+        store.make_current(store.publish(all_flows, of_each))
 
     def end_offsets(self, topic: str) -> list[int]:
         """The number of records that were ever written to each partition."""

@@ -10,19 +10,12 @@ import msgspec
 from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from clients.stale_if_error import StaleIfErrorCache
+from fleetlane.events import s3_keys
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows, WantedVersion, version_of
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
-from fleetlane.events.s3_keys import (
-    CURRENT_FLOWS_KEY,
-    FLOW_OWNERS,
-    FLOW_VERSIONS,
-    owner_in_key,
-    owners_versions,
-    wanted_key,
-)
 
 BEFORE_MAX: Final = 20
 _JSON: Final = "application/json"
@@ -110,7 +103,8 @@ class FlowStore(FlowVersions):
     """Flows under ``flows/`` of a bucket. ``s3`` is a client whose maker bounded its waits."""
 
     def __init__(self, s3: S3Client, bucket: str) -> None:
-        super().__init__(BucketObjects(s3, bucket, FlowsUnavailableError), FLOW_VERSIONS)
+        super().__init__(BucketObjects(s3, bucket, FlowsUnavailableError), s3_keys.FLOW_VERSIONS)
+        self._last: tuple[str | None, PublishedFlows] | None = None
 
     def make_current(
         self,
@@ -129,8 +123,8 @@ class FlowStore(FlowVersions):
             FlowsOvertakenError: Another than ``in_place_of``, where that is given, is in force;
                 or somebody else made one current at this moment.
         """
-        flows = self.published(version)
-        found = self._objects.get(CURRENT_FLOWS_KEY)
+        flows, key = self.published(version), s3_keys.CURRENT_FLOWS_KEY
+        found = self._objects.get(key)
         history = self.history()
         before = [one for one in history if one != version][:BEFORE_MAX]
         current = msgspec.structs.replace(flows, before=tuple(before), owners=owners or {})
@@ -139,21 +133,25 @@ class FlowStore(FlowVersions):
         is_known = in_place_of in (None, *history[:1])
         # A write whose answer was lost is refused when it is tried again, and was done.
         if not is_known or not (
-            self._objects.put_in_place_of(replaced, CURRENT_FLOWS_KEY, body, ContentType=_JSON)
+            self._objects.put_in_place_of(replaced, key, body, ContentType=_JSON)
             or self.in_force() == current
         ):
-            raise FlowsOvertakenError(CURRENT_FLOWS_KEY, "another version is in force by now")
+            raise FlowsOvertakenError(key, "another version is in force by now")
         return current
 
     def current(self) -> PublishedFlows:
         """Read the version in force; raises ``FlowsNotPublishedError`` if there never was one."""
-        found = self._objects.get(CURRENT_FLOWS_KEY)
+        found = self._objects.get(s3_keys.CURRENT_FLOWS_KEY)
         if found is None:
-            raise FlowsNotPublishedError(CURRENT_FLOWS_KEY)
+            raise FlowsNotPublishedError(s3_keys.CURRENT_FLOWS_KEY)
         try:
-            return msgspec.json.decode(found.body, type=PublishedFlows)
+            last = self._last  # decoding many flows takes a second
+            if last is None or last[0] != found.version:
+                last = found.version, msgspec.json.decode(found.body, type=PublishedFlows)
+                self._last = last
+            return last[1]
         except msgspec.MsgspecError as problem:
-            raise FlowsUnreadableError(CURRENT_FLOWS_KEY, str(problem)) from problem
+            raise FlowsUnreadableError(s3_keys.CURRENT_FLOWS_KEY, str(problem)) from problem
 
     def in_force(self) -> PublishedFlows | None:
         """Read the version in force, if there ever was one and it can be read."""
@@ -179,19 +177,19 @@ class OwnerFlows:
 
     def of(self, owner: str) -> FlowVersions:
         """An owner's versions, each with all flows that it has; none is in force by itself."""
-        return FlowVersions(self._objects, owners_versions(owner))
+        return FlowVersions(self._objects, s3_keys.owners_versions(owner))
 
     def wanted(self, owner: str) -> WantedVersion | None:
-        return self._objects.read(wanted_key(owner), WantedVersion)
+        return self._objects.read(s3_keys.wanted_key(owner), WantedVersion)
 
     def want(self, owner: str, wanted: WantedVersion) -> None:
         """Say which version is to be in force from the next activation on."""
-        self._objects.put(wanted_key(owner), wanted.to_json())
+        self._objects.put(s3_keys.wanted_key(owner), wanted.to_json())
 
     def owners(self) -> Iterator[str]:
-        for one in self._objects.listed(FLOW_OWNERS):
-            owner = owner_in_key(one["Key"])
-            if one["Key"] == wanted_key(owner):
+        for one in self._objects.listed(s3_keys.FLOW_OWNERS):
+            owner = s3_keys.owner_in_key(one["Key"])
+            if one["Key"] == s3_keys.wanted_key(owner):
                 yield owner
 
 
@@ -219,7 +217,7 @@ class CachedFlows(StaleIfErrorCache[PublishedFlows, FlowsUnavailableError]):
     ) -> None:
         super().__init__(
             store.current,
-            unanswered=FlowsUnavailableError(CURRENT_FLOWS_KEY, "S3 has not answered yet"),
+            unanswered=FlowsUnavailableError(s3_keys.CURRENT_FLOWS_KEY, "S3 has not answered yet"),
             max_age_s=max_age_s,
             kept=kept,
             monotonic=monotonic,

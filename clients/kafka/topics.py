@@ -36,10 +36,15 @@ class KafkaTopics:
         bootstrap_servers: str,
         partitions: int,
         replication: int,
+        replicas_max: int | None = None,
         security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
     ) -> None:
-        """Describe them, and what a new one gets; nothing is asked of the broker yet."""
+        """Describe them, and what a new one gets; nothing is asked of the broker yet.
+
+        All partitions of the cluster have ``replicas_max`` replicas together.
+        """
         self._partitions, self._replication = partitions, replication
+        self._replicas_max = replicas_max
         # Kept: the results of its calls never come once it is gone.
         self._admin = AdminClient(
             {
@@ -61,6 +66,7 @@ class KafkaTopics:
         missing = self._missing(tuple(sorted(set(topics))), timeout_s)
         if not missing:
             return ()
+        self._check_room(missing, timeout_s)
         self._create(missing, timeout_s)
         while left := self._missing(missing, max(deadline_s - time.monotonic(), _POLL_INTERVAL_S)):
             if time.monotonic() >= deadline_s:
@@ -80,6 +86,14 @@ class KafkaTopics:
             if topic.partitions and all(one.leader >= 0 for one in topic.partitions.values())
         }
         return tuple(topic for topic in topics if topic not in usable)
+
+    def _check_room(self, topics: tuple[str, ...], timeout_s: float) -> None:
+        found = self._admin.list_topics(timeout=timeout_s).topics.values()
+        there = sum(len(one.replicas) for topic in found for one in topic.partitions.values())
+        needed = self._replication * sum(partitions_of(one, self._partitions) for one in topics)
+        if self._replicas_max is not None and there + needed > self._replicas_max:
+            of = f"{there} replicas of partitions are there, {needed} more are needed"
+            raise TopicsNotCreatedError(topics, f"{of}; the limit is {self._replicas_max}")
 
     def _create(self, topics: tuple[str, ...], timeout_s: float) -> None:
         futures: Mapping[str, Future[None]] = self._admin.create_topics(

@@ -160,6 +160,7 @@ def written_pools(folder: Path) -> str:
     """
     file = folder / "pools.xml"
     weights = dict.fromkeys((f"parse_lane_bulk.{cause}" for cause in BulkCause), (_BULK_WEIGHT, 0))
+    weights |= {"parse_lane_slow": (_BULK_WEIGHT, 1)}  # before what is over there
     weights |= dict.fromkeys(PROMPT_QUERIES, (_WEIGHT, 1))
     weights |= {f"parse_lane_{lane}": (_WEIGHT, _REAL_TIME_SHARE) for lane in REAL_TIME_LANES}
     pools = "".join(

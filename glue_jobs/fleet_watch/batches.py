@@ -128,8 +128,12 @@ class WatchBatches:
         now_ms = self._context.now_ms()
         try:
             present = self._context.overrides.read()
-            rate_limit = self._rate_limit(present)
-            fast = list(self._rates.add(batch, number, rate_limit, now_ms=now_ms))
+            flows = self._flows()
+            rate_limit = self._rate_limit(present, flows)
+            added = self._rates.add(
+                batch, number, rate_limit, now_ms=now_ms, streams=flows.keys() or None
+            )
+            fast = list(added)
             self._judge(fast, present, now_ms)
         except FleetlaneError as problem:
             _log.warning("no device is quarantined for this batch: %s", problem)
@@ -148,13 +152,15 @@ class WatchBatches:
             _log.error("%d devices are over their rate limits, and not quarantined", judgement.left)
             self._context.publish({JobMetric.RUNAWAY_DEVICES_LEFT: judgement.left})
 
-    def _rate_limit(self, present: Overrides) -> quarantine.RateLimit:
-        """What overrides say of a device, else of all, else its flow, else the platform."""
-        flows: FlowSet = {}
+    def _flows(self) -> FlowSet:
         try:
-            flows = self._context.flows.current().by_stream
+            return self._context.flows.current().by_stream
         except FlowsUnavailableError as problem:
             _log.warning("the platform's rate limit holds for all devices: %s", problem)
+            return {}
+
+    def _rate_limit(self, present: Overrides, flows: FlowSet) -> quarantine.RateLimit:
+        """What overrides say of a device, else of all, else its flow, else the platform."""
 
         def rate_limit(device_id: str, stream: str) -> quarantine.PerMinute:
             overridden = present.rate_limits_of(device_id, of_stage=None)

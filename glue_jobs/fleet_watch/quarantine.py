@@ -1,6 +1,6 @@
 """Which devices to quarantine, for how long, and which alerts: a pure function of their rates."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -73,17 +73,29 @@ class DeviceRates:
         self._before, self._number = self._sent, -1
 
     def add(
-        self, batch: Iterable[Activity], number: int, rate_limit: RateLimit, *, now_ms: int
+        self,
+        batch: Iterable[Activity],
+        number: int,
+        rate_limit: RateLimit,
+        *,
+        now_ms: int,
+        streams: Collection[str] | None = None,
     ) -> Iterator[TooFast]:
         """Add a batch, and give those of its devices that are over the rate limit by now.
 
-        A batch that failed comes again with its ``number``, and counts once.
+        A batch that failed comes again with its ``number``, and counts once. What a device sends to
+        others than ``streams``, where they are known, is one: it may make up names.
         """
         oldest_ms = now_ms - STALE_MS
         if number != self._number:
             self._before, self._number = self._sent, number
         self._sent = {at: sent for at, sent in self._before.items() if at[2] >= oldest_ms}
+        of_batch_by = dict[tuple[str, str, int], Activity]()
         for one in batch:
+            stream = one.stream if streams is None or one.stream in streams else ""
+            at = one.device_id, stream, one.window_ms
+            of_batch_by[at] = _added(of_batch_by[at], one) if at in of_batch_by else one
+        for at, one in of_batch_by.items():
             per_minute = rate_limit(one.device_id, one.stream)
             of_batch = TooFast(
                 activity=one,
@@ -92,7 +104,6 @@ class DeviceRates:
             )
             if one.window_ms < oldest_ms or of_batch.excess * _SHARE_MIN < 1:
                 continue
-            at = one.device_id, one.stream, one.window_ms
             before = self._sent.get(at)
             self._sent[at] = one if before is None else _added(before, one)
             of_window = replace(of_batch, activity=self._sent[at])

@@ -7,17 +7,16 @@ from collections.abc import Callable
 from typing import Final
 
 from fleetlane.events.envelope import Message
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import PARSE_GRACE_FACTOR, PAYLOAD_BYTES_MAX, Lane, LaneLimits
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.output_budget import OutputBudget
 from fleetlane.parsers.sandbox.runs import Assignment
 from fleetlane.parsers.sandbox.time_budget import NO_END_S, TimeBudget
 
-BATCHES_TO_ALARM: Final = 3
-"""A batch's budget of time: so many batches that use theirs up bring the lane's lag to an alarm."""
-
-BUDGET_SHARE_MAX: Final = 1 / 5
-"""Of a batch's budget in the slow lane; what one flow may use of it before its messages wait."""
+SLOW_FLOW_S_MAX: Final = 80.0
+"""Of each task of a batch in the slow lane, and of what is over there: a message, and little more.
+Tasks may be three times as many as slots, and an owner has the time of four flows."""
 
 REGAINED_SHARE: Final = 1 / 50
 """In the fast and standard lanes: of all time that passes."""
@@ -57,9 +56,9 @@ _ALL_US: Final = int(NO_END_S * 1e6)
 class FlowBudgets:
     """The budgets of one lane's flows, as one task counts them. For one thread.
 
-    In the fast and standard lanes a flow has time and output, and time gives both back. In the bulk
-    and slow lanes each batch begins with full budgets. What ``is_over`` a budget already has time
-    alone in the bulk lane, and no end of it in the slow one; so has a flow that blocks.
+    A flow has time and output. Time gives both back, but in the bulk and slow lanes each batch
+    begins with all of its time, and there messages and bodies have a share too. What ``is_over``
+    already has no share, in the slow lane no end of output; what blocks has no end of anything.
     """
 
     def __init__(
@@ -73,16 +72,15 @@ class FlowBudgets:
     ) -> None:
         self._monotonic = monotonic
         self.lane, self.is_over = lane, is_over
-        self._limits, self._is_endless = limits, is_over or is_blocking
-        self._is_over_bulk = is_over and lane is Lane.BULK
-        is_counted = lane in (Lane.BULK, Lane.SLOW) and not self._is_endless
+        self._limits, self._is_blocking = limits, is_blocking
+        is_counted = lane in (Lane.BULK, Lane.SLOW) and not (is_over or is_blocking)
         self._shares = _Shares(lane, limits) if is_counted else None
-        self.time = self._full_time()
+        self.time = self._full_time(self._full_output())
 
     def begin_batch(self) -> None:
         self.time.begin_batch()
         if self.lane in (Lane.BULK, Lane.SLOW):
-            self.time = self._full_time()
+            self.time = self._full_time(self.time.output)
         if self._shares is not None:
             self._shares = _Shares(self.lane, self._limits)
 
@@ -97,43 +95,35 @@ class FlowBudgets:
             return messages
         if self.time.left_us(assignment) < 0:
             return 0
-        return self._shares.admitted(assignment.flow.stream, messages)
+        return self._shares.admitted(assignment.flow, messages)
 
     def is_refused(self, assignment: Assignment, message: Message) -> bool:
         """Whether a message is over a budget, before its body is fetched; else it is counted."""
         if self._shares is None:
-            return self._is_over_bulk and self.time.left_us(assignment) < 0
+            return self.is_over and self.time.left_us(assignment) < 0
         if not self.admitted(assignment, 1):
             return True
-        stream, body_bytes = assignment.flow.stream, message.body_bytes
+        body_bytes = message.body_bytes
         is_small = body_bytes <= assignment.growth.inflated_bytes_max  # a larger one is parked
         is_fetched = message.reference is not None and is_small
-        return is_fetched and not self._shares.admits_body(stream, body_bytes)
+        return is_fetched and not self._shares.admits_body(assignment.flow.owner, body_bytes)
 
     def charge_output(self, assignment: Assignment, records: CanonicalRecords) -> None:
         """Count output. A flow that puts out too much stops, as if its time were used up."""
         if self._shares is None:
             return
         output_bytes = len(records.keys) + len(records.values)
-        if not self._shares.put_out(assignment.flow.stream, output_bytes):
+        if not self._shares.put_out(assignment.flow.owner, output_bytes):
             self.time.charge(assignment, _ALL_US)
 
-    def _full_time(self) -> TimeBudget:
-        if self._is_over_bulk:
-            return TimeBudget(flow_s_max=OVER_FLOW_S_MAX)
-        if self._is_endless:
+    def _full_time(self, output: OutputBudget) -> TimeBudget:
+        if self._is_blocking:
             return TimeBudget(flow_s_max=NO_END_S)
-        output = self._full_output()
         if self.lane is Lane.BULK:
-            return TimeBudget(flow_s_max=BULK_FLOW_S_MAX, output=output)
+            flow_s_max = OVER_FLOW_S_MAX if self.is_over else BULK_FLOW_S_MAX
+            return TimeBudget(flow_s_max=flow_s_max, output=output)
         if self.lane is Lane.SLOW:  # what it cut short would come back to it, its time lost
-            batch_s = self._limits.lag_alarm_s / BATCHES_TO_ALARM
-            return TimeBudget(
-                flow_s_max=batch_s * BUDGET_SHARE_MAX,
-                regained_share=BUDGET_SHARE_MAX,
-                output=output,
-                monotonic=self._monotonic,
-            )
+            return TimeBudget(flow_s_max=SLOW_FLOW_S_MAX, output=None if self.is_over else output)
         saved_up_s = MESSAGES_SAVED_UP * PARSE_GRACE_FACTOR * self._limits.parse_ms_max / 1000
         return TimeBudget(
             flow_s_max=saved_up_s,
@@ -155,40 +145,41 @@ class FlowBudgets:
 class _Shares:
     """What is used of a task's part of a batch of the bulk or slow lane.
 
-    A flow has its share of messages, and of fetched bodies and of output each as many bytes as the
-    largest body, in the slow lane as four. Its first body is always fetched.
+    A flow has its share of messages. All flows of an owner have, of fetched bodies and of output
+    each, as many bytes as the largest body, in the slow lane as four; the first is always fetched.
     """
 
     def __init__(self, lane: Lane, limits: LaneLimits) -> None:
         is_slow, self.is_alone = lane is Lane.SLOW, False
         factor = SLOW_BYTES_FACTOR if is_slow else 1
-        self._flow_bytes_max = factor * PAYLOAD_BYTES_MAX
+        self._owner_bytes_max = factor * PAYLOAD_BYTES_MAX
         self._batch_bytes_max = factor * BULK_BATCH_BYTES_MAX
         share = SLOW_MESSAGES_SHARE if is_slow else BULK_MESSAGES_SHARE
         self._messages_max = math.ceil(limits.messages_per_batch_max * share)
         self._batch_bytes = 0
-        self._messages, self._fetched_bytes = Counter[str](), Counter[str]()  # by stream
-        self._output_bytes = Counter[str]()
+        self._messages = Counter[str]()  # by stream
+        self._fetched_bytes, self._output_bytes = Counter[str](), Counter[str]()  # by owner
 
-    def admitted(self, stream: str, messages: int) -> int:
-        left = messages if self.is_alone else max(0, self._messages_max - self._messages[stream])
-        admitted = 0 if self._are_bytes_used_up(stream) else min(messages, left)
-        self._messages[stream] += admitted
+    def admitted(self, flow: Flow, messages: int) -> int:
+        had = self._messages[flow.stream]
+        left = messages if self.is_alone else max(0, self._messages_max - had)
+        admitted = 0 if self._are_bytes_used_up(flow.owner) else min(messages, left)
+        self._messages[flow.stream] += admitted
         return admitted
 
-    def admits_body(self, stream: str, body_bytes: int) -> bool:
-        fetched_bytes = self._fetched_bytes[stream]
-        if fetched_bytes and fetched_bytes + body_bytes > self._flow_bytes_max:
+    def admits_body(self, owner: str, body_bytes: int) -> bool:
+        fetched_bytes = self._fetched_bytes[owner]
+        if fetched_bytes and fetched_bytes + body_bytes > self._owner_bytes_max:
             return False
-        self._fetched_bytes[stream] += body_bytes
+        self._fetched_bytes[owner] += body_bytes
         self._batch_bytes += body_bytes
         return True
 
-    def put_out(self, stream: str, output_bytes: int) -> bool:
-        self._output_bytes[stream] += output_bytes
+    def put_out(self, owner: str, output_bytes: int) -> bool:
+        self._output_bytes[owner] += output_bytes
         self._batch_bytes += output_bytes
-        return not self._are_bytes_used_up(stream)
+        return not self._are_bytes_used_up(owner)
 
-    def _are_bytes_used_up(self, stream: str) -> bool:
+    def _are_bytes_used_up(self, owner: str) -> bool:
         is_batch_full = self._batch_bytes > self._batch_bytes_max
-        return is_batch_full or self._output_bytes[stream] > self._flow_bytes_max
+        return is_batch_full or self._output_bytes[owner] > self._owner_bytes_max

@@ -32,6 +32,8 @@ from glue_jobs.parse_lane.real_time.lane import RealTimeLane
 from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
 
 BLOCKING_MESSAGES_PER_BATCH_MAX: Final = 200
+BLOCKING_BATCH_MS_MAX: Final = 1_200_000
+"""If each message took its whole limit, one after the other: there is no budget of time."""
 """A query that stops at a message has its batch again afterwards, from the first one on."""
 
 type _Start = Callable[[ParseLaneArguments], StreamingQuery]
@@ -117,11 +119,12 @@ def _parts(arguments: ParseLaneArguments) -> Iterator[ParseLaneArguments]:
 
 def _of_blocking_flow(arguments: ParseLaneArguments, stream: str) -> ParseLaneArguments:
     limits = arguments.limits
+    in_time = max(1, BLOCKING_BATCH_MS_MAX // limits.parse_ms_max)
     return replace(
         arguments,
         blocking_stream=stream,
         trigger_ms=max(source_and_sink.TRIGGER_MS_MIN, limits.trigger_ms),
-        messages_per_batch_max=min(BLOCKING_MESSAGES_PER_BATCH_MAX, limits.messages_per_batch_max),
+        messages_per_batch_max=min(BLOCKING_MESSAGES_PER_BATCH_MAX, in_time),
     )
 
 

@@ -1,6 +1,7 @@
 """The one Python boundary: Arrow batches of raw records in, batches of output records out."""
 
 import gc
+import math
 import os
 import tempfile
 import time
@@ -30,7 +31,7 @@ from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 from glue_jobs.parse_lane.parsers.programs import Programs
-from glue_jobs.parse_lane.reading.payloads import Payloads
+from glue_jobs.parse_lane.reading.payloads import COPIES_S_MAX, Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch
 from glue_jobs.parse_lane.results.output_batches import (
     SMALL_BYTES_MAX,
@@ -149,6 +150,7 @@ def payloads_of(arguments: ParseLaneArguments) -> Payloads:
         landed=PayloadBucket(s3, arguments.payload_bucket, copies=copies),
         parked=PayloadBucket(s3, arguments.parked_bucket),
         parked_bucket=arguments.parked_bucket,
+        copies_s_max=math.inf if arguments.lane is Lane.SLOW else COPIES_S_MAX,
     )
 
 

@@ -130,6 +130,7 @@ class Ingest(PlatformStack):
                 "FLOWS_BUCKET": self._stores.artifacts.bucket_name,
                 "TOPIC_PARTITIONS": str(self.stage.topic_partitions),
                 "TOPIC_REPLICATION": str(self.stage.topic_replication),
+                "REPLICAS_MAX": str(self.stage.replicas_max),
             },
         )
         rights.grant_objects(

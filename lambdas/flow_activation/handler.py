@@ -26,13 +26,14 @@ logger = Logger(service="flow_activation")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Where flows and topics are; how many partitions and replicas a new topic gets."""
+    """Where flows and topics are; what a new topic gets, and all may have."""
 
     kafka_bootstrap_servers: str
     kafka_security: KafkaSecurity = KafkaSecurity.IAM
     flows_bucket: str
     topic_partitions: int
     topic_replication: int
+    replicas_max: int
 
 
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
@@ -73,6 +74,7 @@ def _activating() -> partial[Activation]:
         bootstrap_servers=ours.kafka_bootstrap_servers,
         partitions=ours.topic_partitions,
         replication=ours.topic_replication,
+        replicas_max=ours.replicas_max,
         security=ours.kafka_security,
     )
     return partial(activate_owners, s3=s3, bucket=ours.flows_bucket, topics=topics)

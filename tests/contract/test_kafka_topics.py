@@ -47,6 +47,18 @@ def test_a_new_topic_has_the_partitions_and_limits_of_its_kind(kafka_broker: Kaf
     assert _settings(servers, topic, "retention.ms") == str(3 * 24 * 60 * 60 * 1000)
 
 
+@pytest.mark.kafka
+def test_a_cluster_without_room_for_more_partitions_gets_none(kafka_broker: KafkaBroker) -> None:
+    servers = kafka_broker.bootstrap_servers
+    few = KafkaTopics(bootstrap_servers=servers, partitions=3, replication=1, replicas_max=2)
+
+    with pytest.raises(TopicsNotCreatedError, match=r"3 more are needed; the limit is 2"):
+        few.create_missing(["canonical.topics-no-room"])
+
+    admin = AdminClient({"bootstrap.servers": servers})
+    assert "canonical.topics-no-room" not in admin.list_topics(timeout=10).topics
+
+
 def test_a_broker_that_does_not_answer_is_said_to_be_so() -> None:
     topics = KafkaTopics(bootstrap_servers="127.0.0.1:1", partitions=1, replication=1)
 

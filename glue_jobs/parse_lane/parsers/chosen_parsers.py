@@ -121,7 +121,7 @@ class ChosenParsers:
             self._load_again_s = None
             self._choices.clear()
             self._earlier_known.clear()
-            self._programs.forget(usable_too=is_new)
+            self._programs.forget(but=published.artifacts if is_new else None)
         self._is_batch_new = False
 
     def _remembered(self, kind: _Kind) -> Choice:
@@ -149,9 +149,9 @@ class ChosenParsers:
         found = self._programs.of_rule(flows, flow, rule)
         if _is_usable(found):
             return self._with(found, flow)
-        self._back_off(began_s)
         before = flows.owners.get(flow.owner, ())[1:]
         older = self._older(before, flow, rule, kind)
+        self._back_off(began_s)
         self._log_unusable(flow, rule, found.problem, older)
         if older is not None:
             return older

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
@@ -19,8 +19,9 @@ from fleetlane.parsers.artifacts.writing import digests_in, is_unpacked, unpack
 from fleetlane.parsers.sandbox.jail.entering import remove_folder
 
 BYTES_MAX: Final = 1 << 30
-"""Of all artifacts but the one that each worker fetched last. Only those that no worker uses make
-room for others; where they are too few, no more are fetched."""
+OWNER_SHARE: Final = 1 / 4
+"""Of all artifacts but the one that each worker fetched last, and what of it is an owner's. Only
+those that no worker uses make room for others; where they are too few, no more are fetched."""
 
 COMPILE_S_MAX: Final = 10.0
 COMPILE_BYTES_MAX: Final = 1 << 30
@@ -42,7 +43,7 @@ class Fetches(Protocol):
 
 
 class ParserFolders:
-    """A folder an artifact, named for its digest. For one thread of a worker.
+    """A folder an artifact, named for its owner and digest. For one thread of a worker.
 
     Beside each lies a lock: shared by the workers that use the folder, or fetch what belongs
     there; a worker that removes it needs it exclusively.
@@ -61,8 +62,8 @@ class ParserFolders:
             ArtifactMissingError, ArtifactChangedError, BadArtifactError: It cannot be used.
             ArtifactUnavailableError: S3 does not give it now, or there is no room.
         """
-        target = self._folder / artifact.sha256
-        if artifact.sha256 in self._held:
+        target = self._target_of(artifact)
+        if target.name in self._held:
             return target
         try:
             with ExitStack() as failed:
@@ -74,8 +75,11 @@ class ParserFolders:
                 failed.pop_all()
         except OSError as problem:
             raise ArtifactUnavailableError(artifact.key, str(problem)) from problem
-        self._held[artifact.sha256] = lock
+        self._held[target.name] = lock
         return target
+
+    def _target_of(self, artifact: FlowArtifact) -> Path:
+        return self._folder / f"{artifact.owner}-{artifact.sha256}"
 
     def answers(self, artifact: FlowArtifact) -> bool:
         """Whether artifacts can be asked for at all."""
@@ -89,11 +93,11 @@ class ParserFolders:
             return False
         return is_unpacked(target.with_suffix(".zip"), artifact.sha256, target, compiled)
 
-    def release_all(self) -> None:
+    def release_all(self, *, but: Collection[FlowArtifact] = ()) -> None:
         """Let others make room; what is asked for again is most likely still there."""
-        for lock in self._held.values():
-            lock.close()
-        self._held.clear()
+        kept = {self._target_of(one).name for one in but}
+        for name in [name for name in self._held if name not in kept]:
+            self._held.pop(name).close()
 
     def _locked(self, target: Path) -> BinaryIO:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -129,14 +133,17 @@ class ParserFolders:
         """Remove those that were used least recently; ``OSError`` where workers hold too many."""
         folders = [one for one in self._folder.iterdir() if one.is_dir() and one != newest]
         sizes = {one: _bytes_of(one) for one in folders}
-        total = sum(sizes.values())
-        for one in sorted(folders, key=_used_at):
-            is_left_behind = bool(one.suffix)  # by a worker that ended while it fetched
-            if (is_left_behind or total > self._bytes_max) and _removed(one):
-                total -= sizes[one]
-        if total > self._bytes_max:
-            found = f"the artifacts in use have {total} bytes; the limit is {self._bytes_max} bytes"
-            raise OSError(errno.ENOSPC, found)
+        its_owners = {one for one in folders if _owner_of(one) == _owner_of(newest)}
+        share = int(OWNER_SHARE * self._bytes_max)
+        for among, bytes_max in (its_owners, share), (sizes, self._bytes_max):
+            total = sum(size for one, size in sizes.items() if one in among)
+            for one in sorted(among, key=_used_at):
+                is_left_behind = bool(one.suffix)  # by a worker that ended while it fetched
+                if (is_left_behind or total > bytes_max) and _removed(one):
+                    total -= sizes.pop(one)
+            if total > bytes_max:
+                found = f"the artifacts in use have {total} bytes; the limit is {bytes_max} bytes"
+                raise OSError(errno.ENOSPC, found)
 
 
 @contextmanager
@@ -184,6 +191,10 @@ def _make_read_only(folder: Path) -> None:
     """Against mistakes: an owner can undo it. What holds is the digest, checked at each load."""
     for one in (*folder.rglob("*"), folder):
         one.chmod(0o555 if one.is_dir() else 0o444)
+
+
+def _owner_of(folder: Path) -> str:
+    return folder.name.rpartition("-")[0]
 
 
 def _used_at(path: Path) -> float:

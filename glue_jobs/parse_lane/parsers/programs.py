@@ -1,7 +1,10 @@
 """From a flow's rule to the program that a child runs: fetched if need be, and loaded once."""
 
-from collections import Counter
+import time
+from collections import Counter, defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import orjson
@@ -11,11 +14,17 @@ from fleetlane.events.flows.artifacts import OPTIONS_BYTES_MAX, FlowArtifact, is
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lanes import LaneLimits
+from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.registry import find_parser
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.runs import Program
 from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 
+FETCHING_S_MAX: Final = 20.0
+"""So long an owner's artifacts may take to be fetched, checked and compiled, the last one apart; a
+tenth of all time comes back."""
+
+FOUND_MAX: Final = 10_000
 FETCHES_MAX: Final = 3
 """So often in a row S3 may fail to give an artifact before that is no outage any more."""
 
@@ -51,13 +60,20 @@ class Programs:
         self._found: dict[_Key, FoundProgram | MissingProgram] = {}
         self._not_given: dict[str, MissingProgram] = {}
         self._not_given_in_a_row = Counter[str]()
+        full = partial(TokenBucket.full, burst=FETCHING_S_MAX, per_s=0.1, now_s=0)
+        self._fetching = defaultdict[str, TokenBucket](full)
 
-    def forget(self, *, usable_too: bool = True) -> None:
-        """What can be used has been checked, all of its files: that is costly to do again."""
-        self._found = {k: v for k, v in self._found.items() if not (usable_too or v.problem)}
+    def forget(self, *, but: Collection[FlowArtifact] | None = None) -> None:
+        """What can be used has been checked, all of its files: that is costly to do again.
+
+        Of the programs that can be used, forget those of a team's artifact that is not in ``but``.
+        """
+        found = {k: v for k, v in self._found.items() if not v.problem}
+        is_kept = but is None or len(found) < FOUND_MAX
+        self._found = {k: v for k, v in found.items() if is_kept and (but is None or k[-1] in but)}
         self._not_given.clear()
-        if usable_too:
-            self._folders.release_all()
+        if but is not None:
+            self._folders.release_all(but=but)
 
     def of_rule(
         self, published: PublishedFlows, flow: Flow, rule: ParserRule
@@ -104,14 +120,20 @@ class Programs:
 
     def _folder_of(self, artifact: FlowArtifact) -> str | MissingProgram:
         """Where an artifact is. One that S3 did not give is not waited for again by others."""
-        name = artifact.sha256
+        name, began_s = artifact.sha256, time.monotonic()
         if name in self._not_given:
             return self._not_given[name]
+        if self._fetching[artifact.owner].left_at(began_s) < 0:
+            late = f"the artifacts of {artifact.owner} take too long to fetch"
+            return MissingProgram(problem=late, is_outage=True)
         try:
             folder = str(self._folders.folder_of(artifact))
         except ArtifactUnavailableError as problem:
             self._not_given[name] = missing = self._missing(artifact, problem)
             return missing
+        finally:
+            now_s = time.monotonic()
+            self._fetching[artifact.owner].overdraw(now_s, now_s - began_s)
         self._not_given_in_a_row.pop(name, None)
         return folder
 

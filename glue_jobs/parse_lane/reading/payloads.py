@@ -1,5 +1,6 @@
 """Payloads by reference: where they wait, and where they go when their message is parked."""
 
+import time
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,7 +17,9 @@ FETCHED_BYTES_MAX: Final = PAYLOAD_BYTES_MAX
 FETCHES_MAX: Final = 8
 MESSAGES_AHEAD_MAX: Final = 1_000
 COPIES_FAILED_MAX: Final = 3
-"""A batch waits for so many copies that fail; after them it tries none."""
+COPIES_S_MAX: Final = 0.25
+"""A task's part of a batch waits for so many copies that fail, and so long for all, as what has no
+parser is at nobody's charge. After that none is tried: messages go on to the slow lane."""
 
 
 class Bucket(Protocol):
@@ -31,13 +34,21 @@ class Bucket(Protocol):
 class Payloads:
     """Two buckets: what landed has a TTL, what is parked is kept for ever."""
 
-    def __init__(self, *, landed: Bucket, parked: Bucket, parked_bucket: str) -> None:
+    def __init__(
+        self,
+        *,
+        landed: Bucket,
+        parked: Bucket,
+        parked_bucket: str,
+        copies_s_max: float = COPIES_S_MAX,
+    ) -> None:
         self._landed, self._parked, self._parked_bucket = landed, parked, parked_bucket
-        self._copies_failed = 0
+        self._copies_s_max = copies_s_max
+        self.begin_batch()
 
     def begin_batch(self) -> None:
         """Try copies again."""
-        self._copies_failed = 0
+        self._copies_failed, self._copied_s = 0, 0.0
 
     def fetched(self, reference: PayloadReference, *, body_bytes: int) -> bytes:
         """Fetch a body and check its size and digest; raises the errors of ``PayloadBucket``.
@@ -86,13 +97,18 @@ class Payloads:
     @contextmanager
     def _copying(self, key: str) -> Iterator[None]:
         """A failed copy takes S3's time-out: not for each message of a batch. For one thread."""
-        if self._copies_failed >= COPIES_FAILED_MAX:
-            raise PayloadUnavailableError(key, "other copies failed in this batch")
+        if self._copies_failed >= COPIES_FAILED_MAX or self._copied_s > self._copies_s_max:
+            raise PayloadUnavailableError(
+                key, "other copies failed in this batch, or took its time"
+            )
+        began_s = time.monotonic()
         try:
             yield
         except PayloadUnavailableError:
             self._copies_failed += 1
             raise
+        finally:
+            self._copied_s += time.monotonic() - began_s
 
     def _bucket_of(self, key: str) -> Bucket:
         return self._parked if key == parked_key(key) else self._landed

@@ -1,6 +1,6 @@
 """A lane parser over buckets in memory, and raw records for it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
@@ -133,7 +133,7 @@ class NoArtifacts(ParserFolders):
     def answers(self, artifact: FlowArtifact) -> bool:
         return True
 
-    def release_all(self) -> None: ...
+    def release_all(self, *, but: Collection[FlowArtifact] = ()) -> None: ...
 
 
 def chosen_parsers(

@@ -206,15 +206,18 @@ def test_what_exceeds_its_budget_where_all_are_over_goes_to_the_slow_lane(
     assert [row.topic for row in rows] == ["raw.slow", "fleet.parsed"]
 
 
-def test_what_was_over_its_budget_in_the_slow_lane_is_parsed_whatever_a_child_reported(
+def test_what_exceeds_its_time_where_all_are_over_in_the_slow_lane_has_its_turn_in_a_later_batch(
     sandboxes: ParsesRuns,
 ) -> None:
     budgets = FlowBudgets(Lane.SLOW, LANE_LIMITS[Lane.SLOW], is_over=True)
     lane = lane_after(1 << 62, budgets, sandboxes)
 
-    told = told_of(rows_after(lane, numbered([message_of(b"{}")])))
+    batches = [rows_after(lane, numbered([message_of(b"{}", attempt=2)]))]
+    lane.begin_batch()
+    batches.append(rows_after(lane, numbered([message_of(b"{}", attempt=2)])))
 
-    assert {one.outcome for one in told} == {"parsed"}
+    topics = [[row.topic for row in rows] for rows in batches]
+    assert topics == [["raw.slow.over", "fleet.parsed"], ["canonical.gps", "fleet.parsed"]]
 
 
 def test_a_flow_whose_time_is_used_up_is_diverted_before_its_bodies_are_inflated(

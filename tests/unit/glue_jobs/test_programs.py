@@ -1,8 +1,12 @@
 """From a rule to its program: whatever a team may publish fails its own flow alone."""
 
 import errno
+import time
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
 
 from clients.flows.parser_store import ArtifactUnavailableError
 from fleetlane.events.flows.artifacts import FlowArtifact
@@ -118,14 +122,38 @@ def test_an_owner_whose_parsers_take_too_long_to_load_waits_as_in_an_outage_and_
     assert isinstance(found[1], FoundProgram)
 
 
-def test_what_can_be_used_is_not_sought_again_with_what_cannot(tmp_path: Path) -> None:
+def test_what_can_be_used_is_sought_again_where_other_flows_do_not_name_it(tmp_path: Path) -> None:
     folders = Unpacked(tmp_path)
     programs = Programs(folders=folders, sandboxes=LoadsAll(), limits=LANE_LIMITS[Lane.FAST])
     found = programs.of_rule(PUBLISHED, FLOW, ParserRule(use="tank==1.0"))
 
-    programs.forget(usable_too=False)
-    again = programs.of_rule(PUBLISHED, FLOW, ParserRule(use="tank==1.0"))
-    programs.forget()
+    again = list[bool]()
+    for named in (None, [ARTIFACT], []):
+        programs.forget(but=named)
+        again.append(programs.of_rule(PUBLISHED, FLOW, ParserRule(use="tank==1.0")) is found)
 
-    assert again is found
-    assert programs.of_rule(PUBLISHED, FLOW, ParserRule(use="tank==1.0")) is not found
+    assert again == [True, True, False]
+
+
+def test_an_owner_whose_artifacts_take_long_to_fetch_waits_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(Unpacked):
+        def folder_of(self, artifact: FlowArtifact) -> Path:
+            time.sleep(0.03)
+            return super().folder_of(artifact)
+
+    monkeypatch.setattr(f"{Programs.__module__}.FETCHING_S_MAX", 0.02)
+    of_others = replace(ARTIFACT, owner="others")
+    published = replace(PUBLISHED, artifacts=(ARTIFACT, of_others))
+    limits = LANE_LIMITS[Lane.FAST]
+    programs = Programs(folders=Slow(tmp_path), sandboxes=LoadsAll(), limits=limits)
+
+    found = [
+        programs.of_rule(published, flow, ParserRule(use="tank==1.0", options={"n": number}))
+        for number, flow in enumerate((FLOW, FLOW, replace(FLOW, owner="others")))
+    ]
+
+    late = MissingProgram(problem="the artifacts of acme take too long to fetch", is_outage=True)
+    assert found[1] == late
+    assert [isinstance(one, FoundProgram) for one in found] == [True, False, True]

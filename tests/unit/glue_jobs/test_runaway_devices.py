@@ -178,6 +178,14 @@ def test_a_stream_without_a_rate_limit_has_the_platforms() -> None:
     assert watch.held == ["d-2"]
 
 
+def test_streams_that_a_device_makes_up_count_as_one() -> None:
+    watch = Watch()
+
+    watch.handle_activity([sent(2, stream=f"made_up_{n}") for n in range(400)])
+
+    assert watch.held == ["d-1"]
+
+
 def test_an_operators_rate_limit_for_a_device_counts_before_its_flows() -> None:
     own = RateLimits(soft_per_minute=500, hard_per_minute=1_000)
     watch = Watch(Overrides(device_rate_limits={"d-1": own}))

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from glue_jobs.parse_lane.budgets import BATCHES_TO_ALARM, BUDGET_SHARE_MAX
+from fleetlane.parsers.sandbox.time_budget import OWNER_FLOWS
+from glue_jobs.parse_lane.budgets import SLOW_FLOW_S_MAX
 from glue_jobs.parse_lane.parse import spaced_tries
 
 NOW_MS = 1_762_178_709_500
@@ -54,10 +55,10 @@ def test_a_batch_waits_until_the_last_try_of_its_messages_is_long_enough_ago(
     assert waited == waits_s
 
 
-def test_four_flows_that_use_up_their_time_delay_a_batch_of_the_slow_lane_by_no_alarm() -> None:
+def test_an_owner_that_uses_up_its_time_in_three_tasks_a_slot_stalls_no_slow_batch() -> None:
     limits = LANE_LIMITS[Lane.SLOW]
 
-    flow_s = limits.lag_alarm_s / BATCHES_TO_ALARM * BUDGET_SHARE_MAX
+    batch_s = 3 * OWNER_FLOWS * SLOW_FLOW_S_MAX
 
     assert limits.uncharged_share == 0
-    assert 4 * flow_s < limits.lag_alarm_s / BATCHES_TO_ALARM
+    assert batch_s < limits.stalled_after_s

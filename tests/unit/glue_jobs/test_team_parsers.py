@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 
 from clients.flows.parser_store import ArtifactUnavailableError
 from clients.flows.store import CachedFlows
@@ -201,10 +202,10 @@ def test_workers_of_one_machine_fetch_at_once_and_share_what_they_fetched(worker
     for thread in threads:
         thread.join()
 
-    assert found == [worker.folder / "cache" / artifact.sha256] * 4
+    assert found == [worker.folder / "cache" / f"acme-{artifact.sha256}"] * 4
     assert sorted(one.name for one in (worker.folder / "cache").iterdir()) == [
-        artifact.sha256,
-        *(f"{artifact.sha256}.{suffix}" for suffix in ("compiled", "lock", "zip")),
+        found[0].name,
+        *(f"{found[0].name}.{suffix}" for suffix in ("compiled", "lock", "zip")),
     ]
 
 
@@ -281,7 +282,7 @@ def bytes_kept(worker: Worker) -> int:
 def test_what_no_worker_uses_makes_room(worker: Worker) -> None:
     first, second, third = deployed(worker, "1.0", "1.1", "1.2")
     held = worker.cache().folder_of(first)
-    other_user = worker.cache(bytes_max=bytes_kept(worker))
+    other_user = worker.cache(bytes_max=4 * bytes_kept(worker))
 
     unused = other_user.folder_of(second)
     other_user.release_all()
@@ -293,12 +294,25 @@ def test_what_no_worker_uses_makes_room(worker: Worker) -> None:
 def test_where_what_is_in_use_leaves_no_room_nothing_is_fetched(worker: Worker) -> None:
     first, second = deployed(worker, "1.0", "1.1")
     worker.cache().folder_of(first)
-    other_user = worker.cache(bytes_max=bytes_kept(worker) - 1)
+    other_user = worker.cache(bytes_max=4 * bytes_kept(worker) - 1)
 
     with pytest.raises(ArtifactUnavailableError, match=r"in use have \d+ bytes; the limit is"):
         other_user.folder_of(second)
 
     assert worker.asked == ["tank==1.0"]
+
+
+def test_an_owner_whose_artifacts_are_all_in_use_leaves_room_for_those_of_others(
+    worker: Worker,
+) -> None:
+    first, second = deployed(worker, "1.0", "1.1")
+    worker.cache().folder_of(first)
+    other_user = worker.cache(bytes_max=3 * bytes_kept(worker))
+
+    with pytest.raises(ArtifactUnavailableError, match=r"in use have \d+ bytes; the limit is"):
+        other_user.folder_of(second)
+
+    assert other_user.folder_of(replace(second, owner="others")).is_dir()
 
 
 def test_tidying_up_what_a_worker_left_behind_spares_the_artifact_beside_it(worker: Worker) -> None:

@@ -18,7 +18,8 @@ INGEST = KAFKA | {
     "RECEIPTS_TABLE": "receipts",
     "OVERRIDES_BUCKET": "overrides",
 }
-ACTIVATION = KAFKA | {"FLOWS_BUCKET": "flows", "TOPIC_PARTITIONS": "6", "TOPIC_REPLICATION": "3"}
+TOPIC = {"TOPIC_PARTITIONS": "6", "TOPIC_REPLICATION": "3", "REPLICAS_MAX": "3000"}
+ACTIVATION = KAFKA | TOPIC | {"FLOWS_BUCKET": "flows"}
 
 
 def test_ingest_reads_where_bodies_go() -> None:
@@ -74,6 +75,7 @@ def test_activation_reads_what_new_topics_are_like() -> None:
         flows_bucket="flows",
         topic_partitions=6,
         topic_replication=3,
+        replicas_max=3_000,
     )
 
 

@@ -21,6 +21,9 @@ NO_END_S: Final = 1e6
 SHORT_US_MIN: Final = 5_000
 """No message is cut before: a computer that does something else in between would cut quick ones."""
 
+OWNER_FLOWS: Final = 4
+"""An owner's flows have together what so many have, however many it publishes."""
+
 _SHORT_TO_USUAL: Final = 4
 _USUAL_SHARE: Final = 0.9
 _USUAL_AMONG: Final = 1_000
@@ -48,17 +51,21 @@ class TimeBudget:
         ``regained_share`` what each flow may use besides of the time that passes.
         """
         self._overdraft_us, self._monotonic = int(overdraft_s_max * 1e6), monotonic
+        self._flow_us_max = int(flow_s_max * 1e6) + self._overdraft_us
         self.output = output or OutputBudget()
         self.has_end = self.output.has_end or flow_s_max < NO_END_S
         burst_us, us_per_s = flow_s_max * 1e6, regained_share * 1e6
         full = partial(TokenBucket.full, burst=burst_us, per_s=us_per_s, now_s=0)
-        self._flows = defaultdict[str, TokenBucket](full)
+        self._flows, self._owners = (defaultdict[str, TokenBucket](full) for _ in range(2))
         self._usual_us: dict[str, float] = {}
         self._reported = set[str]()
 
     def left_us(self, assignment: Assignment) -> int:
-        """What the flow has left; negative once it has used more than there was."""
-        return int(self._flows[assignment.flow.stream].left_at(self._monotonic()))
+        """What the flow or its owner has left; negative once more was used than there was."""
+        now_s, flow = self._monotonic(), assignment.flow
+        return int(
+            min(self._flows[flow.stream].left_at(now_s), self._owners[flow.owner].left_at(now_s))
+        )
 
     def may_try(self, assignment: Assignment, *, beyond_us: int = 0) -> bool:
         """Whether messages of the flow may be tried, if only with the shorter limit."""
@@ -75,11 +82,12 @@ class TimeBudget:
 
     def charge(self, assignment: Assignment, charged_us: int, parse_us: Sequence[int] = ()) -> None:
         """Take what messages have used. ``parse_us`` of each: 0 where it was not tried."""
-        stream, now_s = assignment.flow.stream, self._monotonic()
-        bucket = self._flows[stream]
-        was_left = bucket.left_at(now_s) >= 0
-        bucket.overdraw(now_s, charged_us if self.has_end else 0)
-        if was_left and bucket.left < 0 and stream not in self._reported:
+        stream, owner, now_s = assignment.flow.stream, assignment.flow.owner, self._monotonic()
+        was_left = self.left_us(assignment) >= 0
+        if self.has_end:
+            self._flows[stream].overdraw(now_s, charged_us)
+            self._owners[owner].overdraw(now_s, min(charged_us, self._flow_us_max) / OWNER_FLOWS)
+        if was_left and self.left_us(assignment) < 0 and stream not in self._reported:
             self._reported.add(stream)
             _log.warning("flow %s used up its time budget: its slow messages are deferred", stream)
         self._learn(stream, parse_us, assignment.usual_s * 1e6)

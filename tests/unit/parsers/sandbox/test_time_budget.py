@@ -1,6 +1,7 @@
 """A flow's time budget is used up by its messages, and comes back as time passes."""
 
 import pytest
+from msgspec.structs import replace
 
 from fleetlane.parsers.sandbox.output_budget import NO_END_BYTES
 from fleetlane.parsers.sandbox.time_budget import NO_END_S, SHORT_US_MIN, TimeBudget
@@ -9,6 +10,7 @@ from tests.unit.parsers.sandbox.conftest import program, run_of
 SECOND_US = 1_000_000
 GPS = run_of(program("json", None), []).assignment
 TANK = run_of(program("json", None), [], stream="tank").assignment
+OTHERS = replace(TANK, flow=replace(TANK.flow, owner="others"))
 
 
 class Clock:
@@ -19,12 +21,36 @@ class Clock:
         return self.now_s
 
 
-def test_what_a_flow_uses_is_its_own_loss() -> None:
+def test_what_a_flow_uses_is_its_own_loss_and_a_quarter_of_it_its_owners() -> None:
     budget = TimeBudget(flow_s_max=20, monotonic=Clock())
 
-    budget.charge(GPS, 5 * SECOND_US)
+    budget.charge(GPS, 4 * SECOND_US)
 
-    assert (budget.left_us(GPS), budget.left_us(TANK)) == (15 * SECOND_US, 20 * SECOND_US)
+    left_us = [budget.left_us(assignment) for assignment in (GPS, TANK, OTHERS)]
+    assert left_us == [16 * SECOND_US, 19 * SECOND_US, 20 * SECOND_US]
+
+
+def test_an_owner_of_many_flows_has_the_time_of_four() -> None:
+    budget = TimeBudget(flow_s_max=20, overdraft_s_max=20, monotonic=Clock())
+    flows = [replace(GPS, flow=replace(GPS.flow, stream=f"gps_{number}")) for number in range(50)]
+
+    tried = 0
+    for assignment in flows:
+        while budget.may_try(assignment):
+            budget.charge(assignment, 5 * SECOND_US)
+            tried += 1
+
+    assert tried * 5 <= 4 * (20 + 20) + 5
+    assert budget.left_us(OTHERS) == 20 * SECOND_US
+
+
+def test_a_flow_that_is_stopped_for_what_a_child_reports_does_not_stop_its_owners_others() -> None:
+    budget = TimeBudget(flow_s_max=20, monotonic=Clock())
+
+    budget.charge(GPS, 1 << 62)
+
+    assert not budget.may_try(GPS)
+    assert budget.left_us(TANK) == 15 * SECOND_US
 
 
 def test_a_share_of_the_time_that_passes_comes_back_up_to_what_it_began_with() -> None:
