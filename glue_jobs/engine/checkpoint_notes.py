@@ -10,10 +10,12 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.times import now_ms
 from glue_jobs.engine.session import java_class
 
 _PLAN: Final = "plan.json"
 _DEDUPED: Final = "deduplicated.json"
+_CLOCKS_APART_MS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,14 @@ class PlanChangedError(FleetlaneError):
     )
 
 
+class ClockBehindError(FleetlaneError):
+    """A window ends by this machine's clock: what it reads would be late, and be left out."""
+
+    query: str
+    behind_ms: int
+    sentence = "{query} waits: this clock is {behind_ms} ms behind that of its last batch"
+
+
 class Files(Protocol):
     """The folder of the checkpoints; ``HadoopFiles`` is one."""
 
@@ -60,7 +70,8 @@ class CheckpointFiles(Files, Protocol):
 def note_plan(files: CheckpointFiles, query: str, plan: CheckpointPlan) -> None:
     """Write down by what a checkpoint is written from now on. One without a note is taken as it is.
 
-    Raises ``PlanChangedError`` where the checkpoint cannot take it.
+    Raises ``PlanChangedError`` where the checkpoint cannot take it, and ``ClockBehindError`` where
+    what it keeps between batches cannot be used now.
     """
     name = f"{query}/{_PLAN}"
     note = files.read(name)
@@ -71,6 +82,8 @@ def note_plan(files: CheckpointFiles, query: str, plan: CheckpointPlan) -> None:
         plan = replace(plan, cluster=before.cluster)
     if plan.is_real_time or (before is not None and before.is_async and not plan.is_async):
         close_gaps(files, query)
+    if plan.state:
+        _check_clock(files, query)
     if plan != before:
         files.write(name, msgspec.json.encode(plan))
 
@@ -89,9 +102,18 @@ def close_gaps(files: CheckpointFiles, query: str) -> None:
         last = files.read(f"{query}/offsets/{done}")
         assert last is not None, "it was listed"
         files.write(f"{query}/offsets/{done - 1}", last)
-    for batch in sorted(offsets, reverse=True):
-        if batch > done:
-            files.delete(f"{query}/offsets/{batch}")
+    for log, batches in ("commits", commits), ("offsets", offsets):
+        for batch in sorted(batches, reverse=True):
+            if batch > done:  # a commit without offsets is of a run that had not ended yet
+                files.delete(f"{query}/{log}/{batch}")
+
+
+def _check_clock(files: CheckpointFiles, query: str) -> None:
+    newest = max(_batches(files, f"{query}/offsets"), default=-1)
+    for told in (files.read(f"{query}/offsets/{newest}") or b"").split(b"\n")[1:2]:
+        behind_ms = msgspec.json.decode(told)["batchTimestampMs"] - now_ms()
+        if behind_ms > _CLOCKS_APART_MS:
+            raise ClockBehindError(query, behind_ms)
 
 
 def _batches(files: CheckpointFiles, folder: str) -> set[int]:

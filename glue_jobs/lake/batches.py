@@ -106,6 +106,9 @@ class LakeBatches:
         # It comes by ``unique.<stream>`` too, or came: from the beginning on.
         again = F.col("topic").isin([canonical_topic(one) for one in self._deduped.windows_s()])
         events = event_rows(records.where(~is_parked & ~again))
+        # Those that several messages may have: of which of them it comes there, nobody knows.
+        shared = ~F.col("id").startswith(F.col("raw_id"))
+        events = events.unionByName(event_rows(records.where(again)).where(shared))
         with persisted(without_erased(events, tables.EVENTS, erased_until_ms)) as events:
             repeats = self._target(tables.REPEATS, batch, check)
             merge_events(events, self._target(tables.EVENTS, batch, check), repeats)

@@ -84,12 +84,14 @@ class Counted:
 
     Minutes that began before ``until_ms`` are complete, and what of them landed is in the archive.
     Without a time nothing is compared: without an archive, repeats look like losses. If it
-    ``is_spooled``, some of it may still wait in the spool.
+    ``is_spooled``, some of it may still wait in the spool. Unless it ``is_whole``, it is only what
+    the ledger itself knows of old hours.
     """
 
     by_minute: Mapping[AcceptedMinute, int]
     until_ms: int | None
     is_spooled: bool = False
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, Protocol
 
-from clients.accepted_counts import (
-    MINUTE_MS,
-    AcceptedCounts,
-    AcceptedCountsUnavailableError,
-    AcceptedMinute,
-)
+from clients import accepted_counts
 from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import DAY_MS, HOUR_MS
@@ -19,7 +14,7 @@ from glue_jobs.engine.hours import spans_of
 from glue_jobs.standing_ledger.balance import Counted, LandedHour, LedgerHour, alerts_of, balanced
 from glue_jobs.standing_ledger.positions import NotedPositions, Positions
 
-COUNTED_AFTER_MS: Final = 2 * MINUTE_MS
+COUNTED_AFTER_MS: Final = 2 * accepted_counts.MINUTE_MS
 """So long ingest's counts may take, and a message from its arrival to its topic."""
 
 COUNTS_KEPT_MS: Final = 14 * DAY_MS
@@ -35,7 +30,7 @@ class Tables(Protocol):
     def snapshots(self) -> Mapping[str, int | None] | None: ...
     def hours(self) -> Mapping[int, bool]: ...
     def touched_hours(self, *, since_ms: int) -> set[int]: ...
-    def accepted(self, hours: Collection[int]) -> Mapping[AcceptedMinute, int]: ...
+    def accepted(self, hours: Collection[int]) -> Mapping[accepted_counts.AcceptedMinute, int]: ...
     def write(self, records: Sequence[Mapping[str, Any]]) -> None: ...
     def found(self, *, since_ms: int) -> tuple[int, int]: ...
 
@@ -53,7 +48,7 @@ class LedgerCheck:
     tables: Tables
     positions: Callable[[], Positions]
     landed: Callable[[Collection[int], NotedPositions, int], Sequence[LandedHour]]
-    counts: AcceptedCounts | None
+    counts: accepted_counts.AcceptedCounts | None
     is_spooling: Callable[[], bool]
     send: Callable[[Sequence[Alert]], None]
     publish: Callable[[Mapping[str, float]], None]
@@ -110,7 +105,7 @@ class LedgerCheck:
         found = balanced(self.landed(hours, self._noted, until_ms), counted, hours=hours)
         all_read_ms = min(kept.at_ms, archived_ms) if self.has_archive else kept.at_ms
         over = {one for one in hours if one + HOUR_MS + self.settled_after_ms <= all_read_ms}
-        if self.counts is not None and counted is None:
+        if counted is not None and not counted.is_whole:
             over = {one for one in over if one < counts_from_ms}
         if found:
             self.tables.write(
@@ -144,18 +139,19 @@ class LedgerCheck:
         """
         if self.counts is None:
             return None
+        counts, is_whole = [self.tables.accepted([one for one in hours if one < from_ms])], True
         try:
             spans = [(max(from_ms, first), end) for first, end in spans_of(hours)]
-            counts = [self.tables.accepted([one for one in hours if one < from_ms])]
             counts += [self.counts.between(*span) for span in spans]
-        except AcceptedCountsUnavailableError as problem:
+        except accepted_counts.AcceptedCountsUnavailableError as problem:
             _log.warning("%s", problem)
-            return None
+            is_whole = False
         until_ms = max(0, archived_ms - COUNTED_AFTER_MS)
         return Counted(
             by_minute=dict(chain.from_iterable(one.items() for one in counts)),
-            until_ms=until_ms - until_ms % MINUTE_MS if self.has_archive else None,
+            until_ms=until_ms - until_ms % accepted_counts.MINUTE_MS if self.has_archive else None,
             is_spooled=archived_ms <= self._spooling_ms + COUNTED_AFTER_MS,
+            is_whole=is_whole,
         )
 
     def _report(self, found: Sequence[LedgerHour], now_ms: int) -> None:

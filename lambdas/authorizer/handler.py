@@ -87,5 +87,6 @@ def _policy(device: RegisteredDevice, method_arn: str) -> dict[str, Any]:
             "device_id": device.device_id,
             "device_type": device.device_type,
             "status": device.status.value,
+            "registered_ms": str(device.registered_ms),
         },
     }

@@ -101,6 +101,7 @@ class Sender(msgspec.Struct, frozen=True, kw_only=True):
     device_id: str
     device_type: str
     is_quarantined: bool
+    registered_ms: int = 0
 
 
 def sender_of(event: Mapping[str, Any]) -> Sender:
@@ -122,6 +123,7 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
         device_id=device_id,
         device_type=device_type,
         is_quarantined=status == DeviceStatus.QUARANTINED,
+        registered_ms=int(identity.get("registered_ms") or 0),
     )
 
 

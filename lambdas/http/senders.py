@@ -72,7 +72,10 @@ class Senders:
             raise RevokedDeviceError(device_id)
         is_quarantined = device.status is DeviceStatus.QUARANTINED or self.sender.is_quarantined
         return Sender(
-            device_id=device_id, device_type=device.device_type, is_quarantined=is_quarantined
+            device_id=device_id,
+            device_type=device.device_type,
+            is_quarantined=is_quarantined,
+            registered_ms=device.registered_ms,
         )
 
     def via(self, device_id: str) -> str | None:

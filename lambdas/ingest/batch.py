@@ -58,6 +58,7 @@ def _admitted(
     return InboundMessage(
         device_type=device.device_type,
         is_quarantined=device.is_quarantined,
+        registered_ms=device.registered_ms,
         asked=Lane.STANDARD,
         arrival_millis=arrival_millis,
         via=senders.via(entry.device_id),

@@ -11,20 +11,13 @@ import msgspec
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX, Declared
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import DEVICE_ID_PATTERN, NAME, NAME_PATTERN
-from lambdas.http.device_request import (
-    ATTRIBUTES,
-    BadRequestError,
-    Rule,
-    checked,
-    declared,
-    refusal,
-)
+from lambdas.http import device_request
 
 ENTRIES_MAX: Final = 500
 
 _JSON: Final = "application/json"
-_STREAM: Final = Rule(pattern=NAME, allowed=NAME_PATTERN)
-_SOURCE: Final = Rule(
+_STREAM: Final = device_request.Rule(pattern=NAME, allowed=NAME_PATTERN)
+_SOURCE: Final = device_request.Rule(
     pattern=re.compile(SOURCE_PREFIX + DEVICE_ID_PATTERN), allowed=SOURCE_PREFIX + DEVICE_ID_PATTERN
 )
 
@@ -78,14 +71,16 @@ def entry_from(raw: msgspec.Raw) -> Entry:
     members = _read(raw, dict[str, msgspec.Raw], "the entry is no JSON object")
     version = _required(members, "specversion")
     if version != "1.0":
-        raise refusal("attribute specversion", version, "1.0")
+        raise device_request.refusal("attribute specversion", version, "1.0")
     _required(members, "id")
-    said = declared(ATTRIBUTES, partial(_text, members), "attribute {}".format)
+    said = device_request.declared(
+        device_request.ATTRIBUTES, partial(_text, members), "attribute {}".format
+    )
     body, said["content_type"] = _data(members, said.get("content_type"))
-    source = checked("attribute source", _required(members, "source"), _SOURCE)
+    source = device_request.checked("attribute source", _required(members, "source"), _SOURCE)
     return Entry(
         device_id=source.removeprefix(SOURCE_PREFIX),
-        stream=checked("attribute type", _required(members, "type"), _STREAM),
+        stream=device_request.checked("attribute type", _required(members, "type"), _STREAM),
         body=body,
         **said,
     )
@@ -100,7 +95,8 @@ def _data(members: _Members, said: str | None) -> tuple[bytes, str]:
     """
     encoded, data = members.get("data_base64"), members.get("data")
     if encoded is not None and data is not None:
-        raise BadRequestError("the entry has both data and data_base64; allowed: one of them")
+        problem = "the entry has both data and data_base64; allowed: one of them"
+        raise device_request.BadRequestError(problem)
     if encoded is not None:
         return _decoded(encoded), said or DEFAULT_CONTENT_TYPE
     content_type = said or _JSON
@@ -117,7 +113,7 @@ def _decoded(encoded: msgspec.Raw) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
     except ValueError as problem:
-        raise BadRequestError(f"data_base64 is not Base64: {problem}") from None
+        raise device_request.BadRequestError(f"data_base64 is not Base64: {problem}") from None
 
 
 def _is_json(content_type: str) -> bool:
@@ -129,7 +125,7 @@ def _is_json(content_type: str) -> bool:
 def _required(members: _Members, name: str) -> str:
     value = _text(members, name)
     if value is None:
-        raise BadRequestError(f"the entry has no {name}")
+        raise device_request.BadRequestError(f"the entry has no {name}")
     return value
 
 
@@ -145,4 +141,4 @@ def _read[T](raw: msgspec.Raw, kind: type[T], otherwise: str) -> T:
     try:
         return msgspec.json.decode(raw, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as problem:
-        raise BadRequestError(f"{otherwise}: {problem}") from None
+        raise device_request.BadRequestError(f"{otherwise}: {problem}") from None

@@ -96,6 +96,7 @@ def inbound_from(
         device_id=sender.device_id,
         device_type=sender.device_type,
         is_quarantined=sender.is_quarantined,
+        registered_ms=sender.registered_ms,
         stream=stream,
         asked=asked,
         arrival_millis=arrival_millis,

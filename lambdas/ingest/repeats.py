@@ -71,7 +71,9 @@ class Repeats:
 def repeat_key(inbound: InboundMessage) -> str:
     """Under which the first receipt of a message with an Idempotency-Key is kept."""
     assert inbound.idempotency_key is not None, "only what has a key is remembered"
-    return receipt_key(inbound.device_id, inbound.stream, inbound.idempotency_key)
+    # One that was erased and registered anew is another device.
+    device = f"{inbound.device_id}@{inbound.registered_ms}"
+    return receipt_key(device, inbound.stream, inbound.idempotency_key)
 
 
 def first_receipt(kept: KeptReceipt) -> Receipt:

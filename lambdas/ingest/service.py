@@ -30,6 +30,7 @@ class InboundMessage(Arrived, frozen=True, kw_only=True, dict=True):
 
     body: bytes
     idempotency_key: str | None = None
+    registered_ms: int = 0
 
     def body_sha256(self) -> bytes:
         """The digest of the body; once it was asked for, it is known."""

@@ -1,7 +1,7 @@
 """One run of respool, piece by piece: what goes, what stays, and what ends it too soon."""
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -79,6 +79,7 @@ class Run:
     """One run, piece by piece. ``staying`` are objects that are left for a later one.
 
     ``landed`` are those that S3 has not deleted yet, of this run or before: they land no more.
+    Once it ``is_over`` nothing more is read, and no rest is put back: what landed is to be deleted.
     """
 
     def __init__(
@@ -89,8 +90,10 @@ class Run:
         *,
         tried_before: frozenset[str],
         landed: set[str],
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         self._spool, self._producer, self._limits = spool, producer, limits
+        self._is_over = is_over
         self._tried_before, self.landed = tried_before, landed
         self._put_back, self._not_given = set[str](), 0
         self._unconfirmed, self._confirming = Counter[str](), set[str]()
@@ -173,7 +176,8 @@ class Run:
             self.report.objects += 1
             return True
         why = str(next(iter(failed.values())))
-        if len(failed) == len(records) or self.report.problem is not None:
+        is_untouched = len(failed) == len(records) or self._is_over()
+        if is_untouched or self.report.problem is not None:
             self._stays(waiting, why)
             return False
         rest = [records[number] for number in failed]
@@ -213,7 +217,7 @@ class Run:
         ahead, coming = deque[tuple[Waiting, _Reading]](), iter(some)
         with ThreadPoolExecutor(_READERS) as pool:
             while True:
-                if self._not_given < NOT_GIVEN_MAX:
+                if self._not_given < NOT_GIVEN_MAX and not self._is_over():
                     more = islice(coming, 2 * _READERS - len(ahead))
                     ahead.extend((one, pool.submit(self._spool.get, one.key)) for one in more)
                 if not ahead:

@@ -28,10 +28,15 @@ class Respool:
         left, when a limit is reached, or when all of Kafka or S3 fails: the next run goes on. What
         is landed and not deleted, by a crash in between, is landed again with the ids it had.
         """
-        run = Run(
-            self._spool, self._producer, self._limits, tried_before=self._stuck, landed=self._landed
-        )
         until_s = self._clock_s() + self._limits.seconds
+        run = Run(
+            self._spool,
+            self._producer,
+            self._limits,
+            tried_before=self._stuck,
+            landed=self._landed,
+            is_over=lambda: self._clock_s() >= until_s,
+        )
         report = run.report
         try:
             run.delete([*self._landed])

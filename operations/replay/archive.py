@@ -16,9 +16,11 @@ from fleetlane.events.s3_keys import ARCHIVED_BODIES, PAYLOADS, archived_key
 from fleetlane.events.times import day_of
 from operations.fleet.tables import planned_table
 from operations.messages.parked import message_in
-from operations.messages.stores import StoredPayloads
+from operations.messages.stores import RecordStore, StoredPayloads
 from operations.replay.landing import NextAttempt, ReplayPlan, TooManyMessagesError, with_payloads
 from operations.replay.plans import ArrivalRange
+
+_AGAIN: Final = r"raw\.(bulk(\.over)?\.replayed|slow(\.over)?)"
 
 _COPIES_AT_ONCE: Final = 16
 _BATCH_ROWS: Final = 200
@@ -105,12 +107,17 @@ class ArchivedPayloads:
 
 
 def archive_plan(
-    records: ArchivedRecords, payloads: ArchivedPayloads, *, messages_max: int
+    records: ArchivedRecords,
+    payloads: ArchivedPayloads,
+    *,
+    messages_max: int,
+    later: RecordStore | None = None,
 ) -> ReplayPlan:
     """Read what is archived. Nothing is written. Attempts and revisions are those of ``raw_plan``.
 
-    Each message lands once, with the body of its first landing; where that is not in the archive,
-    or its payload is gone, the plan has it among the expired.
+    ``later`` has what was replayed, or failed, and is not archived yet. Each message lands once,
+    with the body of its first landing; where that is not in the archive, or its payload is gone,
+    the plan has it among the expired.
     """
     first = dict[str, tuple[KafkaPosition, PayloadReference | None]]()
     attempts, revision, unreadable = dict[str, int](), 0, 0
@@ -126,6 +133,11 @@ def archive_plan(
             raise TooManyMessagesError(len(attempts), messages_max)
         if message is not None:
             first.setdefault(raw_id, (record.position, message.reference))
+    for record in () if later is None else later.matching(_AGAIN):
+        again = message_in(record)
+        if again is not None and again.raw_id in attempts:
+            attempts[again.raw_id] = max(attempts[again.raw_id], again.attempt)
+            revision = max(revision, again.revision)
     chosen = (
         (one, at, NextAttempt(attempt=attempts[one] + 1, revision=revision + 1, reference=body))
         for one, (at, body) in first.items()

@@ -15,7 +15,7 @@ from fleetlane.events.times import HOUR_MS
 from glue_jobs.lake.event_sets import EventFacts
 from glue_jobs.lake.upkeep import compacted
 from tests.spark.lake_records import DAY_MS, MINUTE_MS, NOON_MS, Record, Sent
-from tests.spark.lakes import Lake, lake_in
+from tests.spark.lakes import ONCE, Lake, lake_in
 
 pytestmark = pytest.mark.spark
 
@@ -183,6 +183,29 @@ def test_of_two_messages_with_the_same_event_the_first_to_arrive_has_the_row(
     found = {number: [row.raw_id for row in written.of(number)] for number in written.numbers}
 
     assert found == {number: [Sent(number=number).raw_id] for number in written.numbers}
+
+
+def test_in_a_stream_without_repeats_another_message_s_event_takes_the_place_too(
+    lake: Lake,
+) -> None:
+    first, second = two_messages(40_000, ONCE)
+    replayed = first.event(event_id="replayed", revision=1)
+    query = lake.query("once")
+
+    shared = [one.event(event_id="shared") for one in (first, second)]
+    query.write(0, [*shared, without_repeats(shared[0])])
+    query.write(1, [replayed, without_repeats(replayed)])
+
+    rows = lake.rows(EVENTS, first, second)
+    assert {row.id: row.raw_id for row in rows} == {
+        "shared": second.raw_id,
+        "replayed": first.raw_id,
+    }
+
+
+def without_repeats(canonical: Record) -> Record:
+    _, value, headers = canonical
+    return f"unique.{ONCE}", value, headers
 
 
 def test_a_set_that_came_again_a_day_later_is_found_by_its_events_days(lake: Lake) -> None:

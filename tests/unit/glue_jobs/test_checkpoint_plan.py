@@ -1,10 +1,17 @@
 """A query that its checkpoint cannot take is refused, in a sentence that says what to do."""
 
 import dataclasses
+from contextlib import nullcontext
 
 import pytest
 
-from glue_jobs.engine.checkpoint_notes import CheckpointPlan, PlanChangedError, note_plan
+from fleetlane.events.times import now_ms
+from glue_jobs.engine.checkpoint_notes import (
+    CheckpointPlan,
+    ClockBehindError,
+    PlanChangedError,
+    note_plan,
+)
 
 PLAN = CheckpointPlan(spark="4.1.1", is_async=True, cluster="c-1", state="ids of gps for 1 h")
 
@@ -94,6 +101,33 @@ def test_asynchronous_progress_becomes_synchronous_from_the_last_batch_that_was_
 
     assert sorted(files.names(f"{query}/offsets")) == ["0", "4", "8", "9"]
     assert files.written[f"{query}/offsets/8"] == files.written[f"{query}/offsets/9"]
+
+
+@pytest.mark.parametrize(("ahead_ms", "waits"), [(-60_000, False), (3_600_000, True)])
+def test_a_window_is_not_taken_up_by_a_clock_that_is_behind(
+    files: MemoryFiles, ahead_ms: int, *, waits: bool
+) -> None:
+    last = b'v1\n{"batchWatermarkMs":0,"batchTimestampMs":%d}\n{}' % (now_ms() + ahead_ms)
+    for batch, log in ((9, b"v1\n{}\n{}"), (10, last)):
+        files.write(f"deduplicate_gps/offsets/{batch}", log)
+    plan = dataclasses.replace(PLAN, is_async=False, state="keys")
+
+    with pytest.raises(ClockBehindError) if waits else nullcontext():
+        note_plan(files, "deduplicate_gps", plan)
+
+    assert ("deduplicate_gps/plan.json" in files.written) is not waits
+
+
+def test_a_commit_whose_offsets_are_gone_is_forgotten(files: MemoryFiles) -> None:
+    query = "parse_lane_standard"
+    for batch in (0, 1):
+        files.write(f"{query}/offsets/{batch}", b"ends of %d" % batch)
+    for batch in (0, 1, 2):  # by a run that had not ended yet as this one began
+        files.write(f"{query}/commits/{batch}", b"{}")
+
+    note_plan(files, query, dataclasses.replace(PLAN, is_async=False, is_real_time=True))
+
+    assert sorted(files.names(f"{query}/commits")) == ["0", "1"]
 
 
 def test_a_batch_that_was_begun_between_batches_is_repeated_as_it_was(files: MemoryFiles) -> None:

@@ -377,6 +377,19 @@ def test_what_was_counted_of_an_hour_stays_known_when_it_is_opened_again_after_w
     assert (row["accepted"], row["not_landed"]) == (7, 2)
 
 
+def test_what_was_counted_of_an_old_hour_stays_known_while_no_counts_can_be_read() -> None:
+    counts = FakeCounts(count=7)
+    rig = Rig([LANDED], now_ms=HOUR + 2 * HOUR_MS, counts=counts)
+    rig.check().run()
+    counts.count, rig.now_ms, rig.tables.version = None, HOUR + 20 * DAY_MS, 2
+    rig.tables.touched = {HOUR}
+
+    rig.check().run()
+
+    row = rig.tables.rows[HOUR]
+    assert (row["accepted"], row["not_landed"], row["is_settled"]) == (7, 2, True)
+
+
 def test_an_old_hour_that_is_opened_again_costs_none_of_the_hours_since() -> None:
     counts = FakeCounts(count=5)
     rig = Rig([LANDED], now_ms=HOUR + 12 * DAY_MS, counts=counts)

@@ -107,6 +107,7 @@ def test_the_functions_behind_learn_who_sends() -> None:
         "device_id": "d-quarantined",
         "device_type": "acme-thermo",
         "status": "quarantined",
+        "registered_ms": "0",
     }
 
 

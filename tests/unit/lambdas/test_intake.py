@@ -204,7 +204,14 @@ def test_of_a_key_that_a_batch_has_twice_the_first_bytes_are_known() -> None:
 
 
 @pytest.mark.parametrize(
-    "other", [{"device_id": "d-2"}, {"idempotency_key": "k-2"}, {"idempotency_key": None}], ids=str
+    "other",
+    [
+        {"device_id": "d-2"},
+        {"idempotency_key": "k-2"},
+        {"idempotency_key": None},
+        {"registered_ms": NOW_MS},  # erased, and registered anew
+    ],
+    ids=str,
 )
 def test_nothing_but_the_same_key_of_the_same_device_is_a_repeat(other: dict[str, object]) -> None:
     world = World(ANSWERS)

@@ -132,7 +132,7 @@ def test_nothing_is_deleted_before_kafka_confirms_it() -> None:
 
 
 def test_a_run_ends_in_time_and_says_what_is_left() -> None:
-    world = World(tick_s=1.0, limits=Limits(seconds=3.5, objects_at_a_time=1))
+    world = World(tick_s=1.0, limits=Limits(seconds=9.5, objects_at_a_time=1))
     for minutes_ago in range(10):
         world.spooled(str(minutes_ago), minutes_ago=minutes_ago)
 
@@ -140,6 +140,24 @@ def test_a_run_ends_in_time_and_says_what_is_left() -> None:
 
     assert world.landed() == ["9", "8", "7"]
     assert numbers_of(report, now_ms=NOW_MS)["oldest_s"] == 6 * 60
+
+
+def test_a_run_in_which_s3_is_slow_ends_in_time_and_what_it_landed_is_deleted() -> None:
+    spool, kafka = FakeSpool(), FakeKafka([TOPIC])
+    for n in range(1_000):
+        spool.put([record(str(n))], now_ms=NOW_MS)
+    respool = Respool(
+        spool=spool,
+        producer=kafka,
+        limits=Limits(seconds=40),
+        clock_s=lambda: len(spool.asked_for),  # a second each
+    )
+
+    report = respool.run()
+
+    assert len(spool.asked_for) < 100
+    assert len(kafka.topics[TOPIC]) == 1_000 - len(spool.objects)
+    assert numbers_of(report, now_ms=NOW_MS + MINUTE_MS)["oldest_s"] == 60
 
 
 def test_a_run_takes_so_many_objects_and_no_more() -> None:

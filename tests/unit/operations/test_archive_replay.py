@@ -166,6 +166,21 @@ def test_a_message_whose_first_landing_is_not_archived_is_among_the_expired(
     assert (plan.expired, dict(plan.attempts)) == ((RAW_ID,), {})
 
 
+def test_what_was_replayed_and_is_not_archived_yet_has_its_revision_and_attempt(
+    catalog: SqlCatalog, payloads: ArchivedPayloads
+) -> None:
+    store = FakeStore()
+    store.land(message_of())
+    records = archived(catalog, store)
+    store.land(message_of(attempt=2, revision=1), "raw.bulk.replayed")
+    store.land(message_of(attempt=3, revision=1), "raw.slow.over")
+    store.land(message_of(OTHER_ID, attempt=7, revision=7), "raw.bulk.replayed")
+
+    plan = archive_plan(records, payloads, messages_max=10, later=store)
+
+    assert [(one.attempt, one.revision) for one in plan.attempts.values()] == [(4, 2)]
+
+
 def test_more_messages_than_allowed_are_refused(
     catalog: SqlCatalog, payloads: ArchivedPayloads
 ) -> None:

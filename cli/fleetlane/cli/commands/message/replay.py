@@ -166,7 +166,9 @@ def _replay_archived(
     payloads = archive.ArchivedPayloads(stored=stores.payloads, archived=stores.archived_bodies)
     with lake_of(platform) as catalog:
         records = archive.ArchivedRecords.of(catalog, wanted)
-        plan = archive.archive_plan(records, payloads, messages_max=limit)
+        with counted("records read") as on_read:
+            later = stores.records(on_read)
+            plan = archive.archive_plan(records, payloads, messages_max=limit, later=later)
         if not dry_run:
             bucket = platform.resources.payload_bucket
             plan = payloads.brought_back(plan, payload_bucket=bucket)
