@@ -27,19 +27,7 @@ from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws, ensure_upload_queue
 from local.servers.processes import ServerProcess
 from local.spark.jobs import SLOW_PARSE_MS_MAX, JobSettings, LocalJobs, LocalLake, jobs_of
-from operations.endpoints import (
-    FLOWS_BUCKET,
-    FLOWS_MAX_AGE_S,
-    LAKE_BUCKET,
-    LOCAL_STAGE,
-    OVERRIDES_BUCKET,
-    PARKED_BUCKET,
-    PAYLOAD_BUCKET,
-    REGION,
-    REGISTRY_TABLE,
-    Endpoints,
-    localstack_at,
-)
+from operations import endpoints as laptop
 from operations.flows.publisher import FlowPublisher
 from operations.ledger.message_results import Receipt
 
@@ -87,7 +75,7 @@ class Platform(AbstractContextManager["Platform"]):
     jobs: LocalJobs
     lake_jobs: LocalJobs
     canary: LocalCanary | None
-    endpoints: Endpoints
+    endpoints: laptop.Endpoints
     flows: FlowSet
 
     def __init__(self, settings: PlatformSettings) -> None:
@@ -100,7 +88,7 @@ class Platform(AbstractContextManager["Platform"]):
 
     def start(
         self, on_step: Callable[[str], None], *, before_jobs: Callable[[], object] = lambda: None
-    ) -> Endpoints:
+    ) -> laptop.Endpoints:
         """Start everything and wait until messages are taken; calls ``on_step`` before each step.
 
         ``before_jobs`` is called, and waited for, before the first job may touch the lake. Where a
@@ -108,15 +96,15 @@ class Platform(AbstractContextManager["Platform"]):
         """
         on_step("Kafka broker, S3 and DynamoDB")
         self._start_together(self.broker, self.aws)
-        held = (PAYLOAD_BUCKET, PARKED_BUCKET, SPOOL_BUCKET, LAKE_BUCKET)
-        for bucket in (*held, FLOWS_BUCKET, OVERRIDES_BUCKET):
+        held = (laptop.PAYLOAD_BUCKET, laptop.PARKED_BUCKET, SPOOL_BUCKET, laptop.LAKE_BUCKET)
+        for bucket in (*held, laptop.FLOWS_BUCKET, laptop.OVERRIDES_BUCKET):
             self.aws.ensure_bucket(bucket)
-        self.aws.ensure_table(REGISTRY_TABLE)
+        self.aws.ensure_table(laptop.REGISTRY_TABLE)
         self.aws.ensure_table(RECEIPTS_TABLE, key="receipt_key")
         on_step("parsers, flows and their topics")
         servers = self.broker.bootstrap_servers
-        activate = activation_here(localstack_at(self.aws.endpoint_url), servers)
-        publisher = FlowPublisher(self.s3, FLOWS_BUCKET, activate)
+        activate = activation_here(laptop.localstack_at(self.aws.endpoint_url), servers)
+        publisher = FlowPublisher(self.s3, laptop.FLOWS_BUCKET, activate)
         deploy_example(publisher.parsers)
         self.flows = publish_new_flows(flows_in(FLOWS), publisher)
         on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")
@@ -124,15 +112,15 @@ class Platform(AbstractContextManager["Platform"]):
         self.gateway = LocalGateway(
             self._folder("gateway"),
             {**environment, **self.settings.functions_environment},
-            upload_queue_url=ensure_upload_queue(self.aws.client_settings, PAYLOAD_BUCKET),
+            upload_queue_url=ensure_upload_queue(self.aws.client_settings, laptop.PAYLOAD_BUCKET),
             module=self.settings.gateway_module,
         )
-        self.endpoints = Endpoints(
+        self.endpoints = laptop.Endpoints(
             api=self.gateway.url,
             kafka=servers,
             s3=self.aws.endpoint_url,
             dynamodb=self.aws.endpoint_url,
-            region=REGION,
+            region=laptop.REGION,
         )
         settings = self._job_settings()
         self.jobs, self.lake_jobs = LocalJobs(settings), LocalJobs(settings, is_lake=True)
@@ -176,7 +164,7 @@ class Platform(AbstractContextManager["Platform"]):
     @property
     def registry(self) -> DeviceRegistry:
         resource = boto3.resource("dynamodb", **self.aws.client_settings)
-        return DeviceRegistry(resource.Table(REGISTRY_TABLE))
+        return DeviceRegistry(resource.Table(laptop.REGISTRY_TABLE))
 
     @property
     def s3(self) -> S3Client:
@@ -211,22 +199,22 @@ class Platform(AbstractContextManager["Platform"]):
 
 def gateway_environment(aws: LocalAws, *, kafka_bootstrap_servers: str) -> dict[str, str]:
     """What the gateway's functions see: this machine's stores, and the limits of stage local."""
-    stage = stage_from(LOCAL_STAGE, settings_of(LOCAL_STAGE))
+    stage = stage_from(laptop.LOCAL_STAGE, settings_of(laptop.LOCAL_STAGE))
     return {
         **aws.client_environment,
         "KAFKA_BOOTSTRAP_SERVERS": kafka_bootstrap_servers,
         "KAFKA_SECURITY": KafkaSecurity.PLAINTEXT,
-        "PAYLOAD_BUCKET": PAYLOAD_BUCKET,
+        "PAYLOAD_BUCKET": laptop.PAYLOAD_BUCKET,
         "SPOOL_BUCKET": SPOOL_BUCKET,
-        "FLOWS_BUCKET": FLOWS_BUCKET,
-        "FLOWS_MAX_AGE_S": str(FLOWS_MAX_AGE_S),
-        "OVERRIDES_BUCKET": OVERRIDES_BUCKET,
+        "FLOWS_BUCKET": laptop.FLOWS_BUCKET,
+        "FLOWS_MAX_AGE_S": str(laptop.FLOWS_MAX_AGE_S),
+        "OVERRIDES_BUCKET": laptop.OVERRIDES_BUCKET,
         "OVERRIDES_MAX_AGE_S": "2",
         "SOFT_RATE_LIMIT_PER_MINUTE": str(stage.soft_rate_limit_per_minute),
         "HARD_RATE_LIMIT_PER_MINUTE": str(stage.hard_rate_limit_per_minute),
         "SOFT_RATE_LIMIT_BYTES_PER_MINUTE": str(stage.soft_rate_limit_bytes_per_minute),
         "HARD_RATE_LIMIT_BYTES_PER_MINUTE": str(stage.hard_rate_limit_bytes_per_minute),
-        "REGISTRY_TABLE": REGISTRY_TABLE,
+        "REGISTRY_TABLE": laptop.REGISTRY_TABLE,
         "AUDIENCES": f"{AUDIENCE},{COMMON_AUDIENCE}",
         "SWEEP_AFTER_S": _SWEEP_AFTER_S,
         "RECEIPTS_TABLE": RECEIPTS_TABLE,

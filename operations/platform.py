@@ -28,26 +28,11 @@ from clients.devices.overrides import OverridesStore
 from clients.devices.sightings import DeviceSightings
 from clients.s3.blocked_messages import BlockedMessages
 from clients.s3.upkeep_requests import UpkeepRequests
+from fleetlane.events import stage_resources
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, LakeTables, lake_tables
-from fleetlane.events.stage_resources import (
-    OperatorHost,
-    StageResources,
-    canary_key_name,
-    operator_host_name,
-    parameter_name,
-)
+from operations import endpoints as laptop
 from operations.devices.stores import DeviceAdministration, DeviceStores
-from operations.endpoints import (
-    ENDPOINT_FILE,
-    LAKE_CATALOG,
-    LAPTOP,
-    LOCAL_STAGE,
-    Endpoints,
-    LocalStage,
-    localstack_at,
-)
-from operations.endpoints import FLOWS_MAX_AGE_S as LAPTOP_FLOWS_MAX_AGE_S
 
 # Imported where they are opened: Kafka, artifacts and signing take longer than most questions do.
 if TYPE_CHECKING:
@@ -93,7 +78,7 @@ class Platform:
     where AWS and Kafka are; without it the stage's own function does.
     """
 
-    resources: StageResources
+    resources: stage_resources.StageResources
     aws: AwsSettings
     lake_catalog: Path | None = None
     activation: "Activation | None" = None
@@ -101,15 +86,15 @@ class Platform:
 
     @classmethod
     def on_laptop(
-        cls, endpoints: Endpoints, data: Path, activation: "Activation | None" = None
+        cls, endpoints: laptop.Endpoints, data: Path, activation: "Activation | None" = None
     ) -> Self:
         """The platform that runs on the folder ``data`` of this machine."""
         return cls(
             resources=endpoints.resources,
-            aws=localstack_at(endpoints.s3, endpoints.region),
-            lake_catalog=data / LAKE_CATALOG,
+            aws=laptop.localstack_at(endpoints.s3, endpoints.region),
+            lake_catalog=data / laptop.LAKE_CATALOG,
             activation=activation,
-            flows_max_age_s=LAPTOP_FLOWS_MAX_AGE_S,
+            flows_max_age_s=laptop.FLOWS_MAX_AGE_S,
         )
 
     @classmethod
@@ -121,11 +106,11 @@ class Platform:
             LocalStageNotRunningError: It is ``local``, and no LocalStack runs here.
             BadStageResourcesError: Another version of Fleetlane deployed it.
         """
-        if name != LOCAL_STAGE:
+        if name != laptop.LOCAL_STAGE:
             aws = AwsSettings()
             return cls(resources=deployed_resources(name, aws), aws=aws)
-        local = LocalStage.read(ENDPOINT_FILE)
-        aws = localstack_at(local.endpoint_url, local.region)
+        local = laptop.LocalStage.read(laptop.ENDPOINT_FILE)
+        aws = laptop.localstack_at(local.endpoint_url, local.region)
         return cls(
             resources=replace(deployed_resources(name, aws), api_url=local.api_url),
             aws=aws,
@@ -134,20 +119,21 @@ class Platform:
 
     @property
     def is_laptop(self) -> bool:
-        return self.resources.stage == LAPTOP
+        return self.resources.stage == laptop.LAPTOP
 
     @property
-    def operator_host(self) -> OperatorHost | None:
+    def operator_host(self) -> stage_resources.OperatorHost | None:
         """What runs commands near Kafka; ``None`` where nothing does, or nothing has to."""
         if self.is_laptop:
             return None
+        name = stage_resources.operator_host_name(self.resources.stage)
         with asking(lambda problem: StageUnavailableError(self.resources.stage, problem)):
             ssm = aws_client("ssm", self.aws)
             try:
-                found = ssm.get_parameter(Name=operator_host_name(self.resources.stage))
+                found = ssm.get_parameter(Name=name)
             except ssm.exceptions.ParameterNotFound:
                 return None
-        return msgspec.json.decode(found["Parameter"]["Value"], type=OperatorHost)
+        return msgspec.json.decode(found["Parameter"]["Value"], type=stage_resources.OperatorHost)
 
     @property
     def registry(self) -> DeviceAdministration:
@@ -168,7 +154,7 @@ class Platform:
         from clients.devices.canary_key import CanaryKeyParameter  # noqa: PLC0415
 
         ssm = aws_client("ssm", self.aws)
-        return CanaryKeyParameter(ssm, canary_key_name(self.resources.stage))
+        return CanaryKeyParameter(ssm, stage_resources.canary_key_name(self.resources.stage))
 
     @property
     def alarms(self) -> StageAlarms:
@@ -228,14 +214,14 @@ class Platform:
         return s3_client(self.aws)
 
 
-def deployed_resources(stage: str, aws: AwsSettings) -> StageResources:
+def deployed_resources(stage: str, aws: AwsSettings) -> stage_resources.StageResources:
     """What the deploy wrote of a stage; raises as ``Platform.of_stage``."""
     with asking(lambda problem: StageUnavailableError(stage, problem)):
         ssm = aws_client("ssm", aws)
         try:
-            found = ssm.get_parameter(Name=parameter_name(stage))
+            found = ssm.get_parameter(Name=stage_resources.parameter_name(stage))
         except NoCredentialsError:
             raise NoAwsCredentialsError(stage) from None
         except ssm.exceptions.ParameterNotFound:
             raise UnknownStageError(stage, ssm.meta.region_name) from None
-    return StageResources.from_json(found["Parameter"]["Value"])
+    return stage_resources.StageResources.from_json(found["Parameter"]["Value"])

@@ -8,16 +8,7 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
-from clients.device_api import (
-    AUDIENCE,
-    DeviceKey,
-    MessageRefusedError,
-    NoAnswerError,
-    message_url,
-    sent,
-    upload_form,
-    uploaded,
-)
+from clients import device_api
 from fleetlane.events.canary import CanaryMessage, Route
 from fleetlane.events.errors import FleetlaneError
 
@@ -62,9 +53,9 @@ class Canary:
     """The device: where the HTTP API is, ``/v1/…`` being below it, its key, its tokens' ``aud``."""
 
     api_url: str
-    key: DeviceKey
-    audience: str = AUDIENCE
-    send: Callable[[str, bytes, Mapping[str, str]], Mapping[str, object]] = sent
+    key: device_api.DeviceKey
+    audience: str = device_api.AUDIENCE
+    send: Callable[[str, bytes, Mapping[str, str]], Mapping[str, object]] = device_api.sent
     wait: Callable[[float], None] = time.sleep
 
     def send_all(self, messages: Sequence[CanaryMessage], *, now_ms: int) -> SlotSent:
@@ -89,7 +80,11 @@ class Canary:
         for again in range(TRIES_MAX - 1, -1, -1):
             try:
                 self._send(message, token)
-            except (MessageRefusedError, NoAnswerError, OtherReceiptError) as problem:
+            except (
+                device_api.MessageRefusedError,
+                device_api.NoAnswerError,
+                OtherReceiptError,
+            ) as problem:
                 if not again or not _is_worth_another_try(problem):
                     return problem
                 self.wait(_AGAIN_AFTER_S)
@@ -106,17 +101,17 @@ class Canary:
         if message.end_millis is not None:
             headers["X-Data-End-Millis"] = str(message.end_millis)
         if message.route is Route.UPLOADED:
-            form = upload_form(self.api_url, message.stream, message.body, headers)
-            receipt: Mapping[str, object] = uploaded(form, io.BytesIO(message.body))
+            form = device_api.upload_form(self.api_url, message.stream, message.body, headers)
+            receipt: Mapping[str, object] = device_api.uploaded(form, io.BytesIO(message.body))
         else:
-            url = message_url(self.api_url, message.stream, message.asked)
+            url = device_api.message_url(self.api_url, message.stream, message.asked)
             receipt = self.send(url, message.body, headers)
         if receipt.get("id") != message.raw_id:
             raise OtherReceiptError(message.raw_id, receipt.get("id"))
 
 
 def _is_worth_another_try(problem: Any) -> bool:
-    if isinstance(problem, MessageRefusedError):
+    if isinstance(problem, device_api.MessageRefusedError):
         status = problem.status
         return status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
-    return isinstance(problem, NoAnswerError)
+    return isinstance(problem, device_api.NoAnswerError)

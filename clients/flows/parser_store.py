@@ -12,16 +12,7 @@ from typing import Final
 from clients.aws import S3Client
 from clients.bucket_objects import BucketObjects
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.artifacts import (
-    ARTIFACT_BYTES_MAX,
-    FlowArtifact,
-    Manifest,
-    artifact_key,
-    is_same_version,
-    read_manifest,
-    sha256_of_file,
-    split_use,
-)
+from fleetlane.events.flows import artifacts
 from fleetlane.events.s3_keys import owners_prefix
 
 BODY_S_MAX: Final = 300.0
@@ -85,8 +76,8 @@ class ParserStore:
         Raises ``BadArtifactError`` or ``BadNameError`` for a file or an owner that is none, and
         ``VersionTakenError`` where other bytes have this name and version.
         """
-        key = artifact_key(owner, read_manifest(path, artifact=str(path)))
-        sha256 = sha256_of_file(path)
+        key = artifacts.artifact_key(owner, artifacts.read_manifest(path, artifact=str(path)))
+        sha256 = artifacts.sha256_of_file(path)
         digest = base64.b64encode(bytes.fromhex(sha256)).decode()
         with path.open("rb") as body:
             written = self._objects.put_in_place_of(
@@ -98,7 +89,7 @@ class ParserStore:
                     raise VersionTakenError(key)
         return Deployed(key=key, is_new=written is not None)
 
-    def fetch(self, artifact: FlowArtifact, path: Path) -> None:
+    def fetch(self, artifact: artifacts.FlowArtifact, path: Path) -> None:
         """Write an artifact into a file, once its digest was found to be the published one.
 
         Raises:
@@ -108,7 +99,7 @@ class ParserStore:
         """
         _check(artifact, self._fetched(artifact.key, path))
 
-    def answers(self, artifact: FlowArtifact) -> bool:
+    def answers(self, artifact: artifacts.FlowArtifact) -> bool:
         """Whether S3 answers at all, by asking it for the name of an artifact, not its bytes."""
         try:
             next(self._objects.listed(artifact.key), None)
@@ -116,30 +107,30 @@ class ParserStore:
             return False
         return True
 
-    def manifest(self, artifact: FlowArtifact) -> Manifest:
+    def manifest(self, artifact: artifacts.FlowArtifact) -> artifacts.Manifest:
         """Read a published artifact's manifest; raises as ``fetch``, and ``BadArtifactError``."""
         sha256, manifest = self._read(artifact.key)
         _check(artifact, sha256)
         return manifest
 
-    def offering(self, owner: str, use: str) -> FlowArtifact | None:
+    def offering(self, owner: str, use: str) -> artifacts.FlowArtifact | None:
         """Find an owner's artifact with a flow's ``name==version``; raises ``BadArtifactError``."""
-        _, version = split_use(use)
+        _, version = artifacts.split_use(use)
         for key in self.keys(owner):
-            if is_same_version(Path(key).name.removesuffix(".zip"), version or ""):
+            if artifacts.is_same_version(Path(key).name.removesuffix(".zip"), version or ""):
                 sha256, manifest = self._read(key)
                 if manifest.offers(use):
-                    return FlowArtifact(owner=owner, use=use, key=key, sha256=sha256)
+                    return artifacts.FlowArtifact(owner=owner, use=use, key=key, sha256=sha256)
         return None
 
     def keys(self, owner: str) -> Iterator[str]:
         yield from (one["Key"] for one in self._objects.listed(owners_prefix(owner)))
 
-    def _read(self, key: str) -> tuple[str, Manifest]:
+    def _read(self, key: str) -> tuple[str, artifacts.Manifest]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "artifact.zip"
             sha256 = self._fetched(key, path)
-            return sha256, read_manifest(path, artifact=key)
+            return sha256, artifacts.read_manifest(path, artifact=key)
 
     def _fetched(self, key: str, path: Path) -> str:
         """Write an object into a file, piece by piece, and return its digest."""
@@ -154,14 +145,14 @@ class ParserStore:
         with closing(answer["Body"]) as body, path.open("wb") as file:
             for piece in self._objects.pieces(key, body, within_s=self._body_s_max):
                 size_bytes += len(piece)
-                if size_bytes > 2 * ARTIFACT_BYTES_MAX:
-                    most = f"{2 * ARTIFACT_BYTES_MAX} at most"
+                if size_bytes > 2 * artifacts.ARTIFACT_BYTES_MAX:
+                    most = f"{2 * artifacts.ARTIFACT_BYTES_MAX} at most"
                     raise ArtifactChangedError(key, f"over {size_bytes} bytes", most)
                 digest.update(piece)
                 file.write(piece)
         return digest.hexdigest()
 
 
-def _check(artifact: FlowArtifact, sha256: str) -> None:
+def _check(artifact: artifacts.FlowArtifact, sha256: str) -> None:
     if sha256 != artifact.sha256:
         raise ArtifactChangedError(artifact.key, f"SHA-256 {sha256}", artifact.sha256)

@@ -8,17 +8,8 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException
 
+from clients.kafka import raw_producer
 from clients.kafka.producer_record import ProducerRecord
-from clients.kafka.raw_producer import (
-    REFUSALS,
-    Connect,
-    Delivery,
-    RawProducer,
-    connected,
-    is_fatal,
-    kafka_error,
-    producer_configuration,
-)
 from clients.kafka.security import RememberedToken, security_configuration
 from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.errors import FleetlaneError
@@ -66,7 +57,7 @@ class KafkaProducer:
         bootstrap_servers: str,
         security: KafkaSecurity | Mapping[str, Any] = KafkaSecurity.PLAINTEXT,
         delivery_timeout_s: float = 4.0,
-        connect: Connect = connected,
+        connect: raw_producer.Connect = raw_producer.connected,
         clock_s: Callable[[], float] = time.time,
     ) -> None:
         """Open a producer; nothing waits for the broker yet.
@@ -81,7 +72,7 @@ class KafkaProducer:
         make_token = security.get("oauth_cb")
         self._token = None if make_token is None else RememberedToken(make_token)
         self._configuration = {
-            **producer_configuration(bootstrap_servers, delivery_timeout_s),
+            **raw_producer.producer_configuration(bootstrap_servers, delivery_timeout_s),
             **security,
             **({} if self._token is None else {"oauth_cb": self._token}),
             "error_cb": self._on_error,
@@ -132,8 +123,8 @@ class KafkaProducer:
             for delivery in deliveries:
                 self._wait(producer, delivery, deadline_s)
         else:
-            deliveries = [Delivery(self._on_confirmed) for _ in records]
-        if any(is_fatal(delivery.error) for delivery in deliveries):
+            deliveries = [raw_producer.Delivery(self._on_confirmed) for _ in records]
+        if any(raw_producer.is_fatal(delivery.error) for delivery in deliveries):
             self._replace(producer)
         return [
             delivery.position or self._not_durable(record, delivery, began_s)
@@ -152,7 +143,7 @@ class KafkaProducer:
         """Take note of what came from Kafka meanwhile, such as a late confirmation."""
         self._poll(self._producer, 0)
 
-    def _connects(self, producer: RawProducer, topic: str, deadline_s: float) -> bool:
+    def _connects(self, producer: raw_producer.RawProducer, topic: str, deadline_s: float) -> bool:
         """Whether there is a connection; nothing is produced before, so nothing comes late."""
         if self._is_connected:
             return True
@@ -166,9 +157,11 @@ class KafkaProducer:
         self._on_connected()
         return True
 
-    def _produced(self, producer: RawProducer, record: ProducerRecord) -> Delivery:
+    def _produced(
+        self, producer: raw_producer.RawProducer, record: ProducerRecord
+    ) -> raw_producer.Delivery:
         """Hand a record over; one that is refused at once is done."""
-        delivery = Delivery(self._on_confirmed)
+        delivery = raw_producer.Delivery(self._on_confirmed)
         try:
             producer.produce(
                 record.topic,
@@ -178,10 +171,12 @@ class KafkaProducer:
                 on_delivery=delivery.on_delivery,
             )
         except (KafkaException, BufferError) as problem:
-            delivery.failed(kafka_error(problem))
+            delivery.failed(raw_producer.kafka_error(problem))
         return delivery
 
-    def _wait(self, producer: RawProducer, delivery: Delivery, deadline_s: float) -> None:
+    def _wait(
+        self, producer: raw_producer.RawProducer, delivery: raw_producer.Delivery, deadline_s: float
+    ) -> None:
         """Let one waiting thread serve the callbacks of all; the others wake as theirs comes."""
         while not delivery.is_done and time.monotonic() < min(deadline_s, self._give_up_s):
             if self._polling.acquire(blocking=False):
@@ -192,15 +187,15 @@ class KafkaProducer:
             else:
                 delivery.wait(_TAKE_OVER_S)
 
-    def _poll(self, producer: RawProducer, timeout_s: float) -> None:
+    def _poll(self, producer: raw_producer.RawProducer, timeout_s: float) -> None:
         """Serve its callbacks. Its poll raises, once, when idempotence is broken for good."""
         try:
             producer.poll(timeout_s)
         except KafkaException as problem:
-            self._last_error = (time.monotonic(), kafka_error(problem).str())
+            self._last_error = (time.monotonic(), raw_producer.kafka_error(problem).str())
             self._replace(producer)
 
-    def _replace(self, broken: RawProducer) -> None:
+    def _replace(self, broken: raw_producer.RawProducer) -> None:
         with self._changing:
             if self._producer is broken:
                 self._producer = self._connect(self._configuration)
@@ -220,13 +215,13 @@ class KafkaProducer:
         self._on_connected()
 
     def _not_durable(
-        self, record: ProducerRecord, delivery: Delivery, began_s: float
+        self, record: ProducerRecord, delivery: raw_producer.Delivery, began_s: float
     ) -> NotDurableError:
         """Kafka's own words; of the connection, where the record only ran out of time."""
         waited_s = time.monotonic() - began_s
         at_s, connection_problem = self._last_error
         error = delivery.error
-        if error is not None and error.code() in REFUSALS:
+        if error is not None and error.code() in raw_producer.REFUSALS:
             return RecordRefusedError(record.topic, waited_s, error.str())
         ran_out = error is None or error.code() == KafkaError._MSG_TIMED_OUT  # noqa: SLF001
         own_words = "no answer" if error is None else error.str()

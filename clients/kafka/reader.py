@@ -5,15 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from confluent_kafka import (
-    OFFSET_BEGINNING,
-    OFFSET_END,
-    Consumer,
-    KafkaError,
-    KafkaException,
-    Message,
-    TopicPartition,
-)
+import confluent_kafka
 
 from clients.kafka.security import security_configuration
 from fleetlane.events.envelope import Record
@@ -78,8 +70,8 @@ class KafkaReader:
         """
         reach = {"bootstrap.servers": bootstrap_servers, **security_configuration(security)}
         try:
-            self._consumer = Consumer({**_READING, **reach})
-        except KafkaException as problem:
+            self._consumer = confluent_kafka.Consumer({**_READING, **reach})
+        except confluent_kafka.KafkaException as problem:
             raise KafkaUnreadableError(str(problem)) from None
         patterns = [*map(re.escape, topics), *([] if pattern is None else [pattern])]
         self._wanted = "|".join(patterns)
@@ -121,11 +113,11 @@ class KafkaReader:
         return [(name, one) for name, topic in sorted(topics.items()) for one in topic.partitions]
 
     def beginnings(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
-        return self._offsets(partitions, OFFSET_BEGINNING)
+        return self._offsets(partitions, confluent_kafka.OFFSET_BEGINNING)
 
     def ends(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
         """The offset after the last record of each partition."""
-        return self._offsets(partitions, OFFSET_END)
+        return self._offsets(partitions, confluent_kafka.OFFSET_END)
 
     def at_time(
         self, partitions: Iterable[Partition], time_ms: int, ends: Offsets | None = None
@@ -138,7 +130,7 @@ class KafkaReader:
 
     def _offsets(self, partitions: Iterable[Partition], time_ms: int) -> dict[Partition, int]:
         """As Kafka gives them: negative where all is older than ``time_ms``."""
-        wanted = [TopicPartition(*one, time_ms) for one in partitions]
+        wanted = [confluent_kafka.TopicPartition(*one, time_ms) for one in partitions]
         if not wanted:
             return {}
         found = _answered(
@@ -173,14 +165,14 @@ class KafkaReader:
     def _assign_new(self, ends: Offsets) -> None:
         new = [partition for partition in ends if partition not in self._next_offsets]
         if new:
-            since = OFFSET_BEGINNING if self._since_ms is None else self._since_ms
+            since = confluent_kafka.OFFSET_BEGINNING if self._since_ms is None else self._since_ms
             starts = ends if self._is_from_end else self.at_time(new, since, ends)
             begins = {partition: starts[partition] for partition in new}
             self._next_offsets |= begins
             self._consumer.incremental_assign(_at(begins))
         self._is_from_end = False
 
-    def _taken(self, messages: Iterable[Message]) -> Iterator[Record]:
+    def _taken(self, messages: Iterable[confluent_kafka.Message]) -> Iterator[Record]:
         for message in messages:
             topic, partition, offset = message.topic(), message.partition(), message.offset()
             if topic is None or partition is None or offset is None:
@@ -189,12 +181,12 @@ class KafkaReader:
             if error is None:
                 self._next_offsets[topic, partition] = offset + 1
                 yield _record(message, topic, partition, offset)
-            elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+            elif error.code() == confluent_kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001
                 self._next_offsets[topic, partition] = offset
 
 
-def _at(offsets: Offsets) -> list[TopicPartition]:
-    return [TopicPartition(*partition, offset) for partition, offset in offsets.items()]
+def _at(offsets: Offsets) -> list[confluent_kafka.TopicPartition]:
+    return [confluent_kafka.TopicPartition(*one, offset) for one, offset in offsets.items()]
 
 
 def _answered[T](question: Callable[[float], T]) -> T:
@@ -203,13 +195,13 @@ def _answered[T](question: Callable[[float], T]) -> T:
     while True:
         try:
             return question(max(_ASK_AGAIN_S, give_up_s - time.monotonic()))
-        except KafkaException as problem:
+        except confluent_kafka.KafkaException as problem:
             if time.monotonic() > give_up_s:
                 raise KafkaUnreadableError(str(problem)) from None
             time.sleep(_ASK_AGAIN_S)
 
 
-def _record(message: Message, topic: str, partition: int, offset: int) -> Record:
+def _record(message: confluent_kafka.Message, topic: str, partition: int, offset: int) -> Record:
     headers = message.headers() or []
     assert isinstance(headers, list), "only what is to be produced may have a dict"
     return Record(

@@ -10,13 +10,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
-from clients.flows.store import (
-    CachedFlows,
-    CurrentFlows,
-    FlowsNotPublishedError,
-    FlowStore,
-    FlowsUnavailableError,
-)
+from clients.flows import store
 from fleetlane.events.job_arguments import DeduplicateArguments
 from fleetlane.events.topic_patterns import canonical_pattern
 from fleetlane.events.topics import unique_topic
@@ -72,10 +66,10 @@ def _event() -> Column:
 
 def start(session: SparkSession, arguments: DeduplicateArguments) -> Supervisor:
     """Give what supervises the queries, one for each flow that dedupes; returns at once."""
-    flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
+    flows = store.FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
     return supervised(
         partial(started, session, arguments),
-        flows=CachedFlows(flows, max_age_s=arguments.flows_max_age_s),
+        flows=store.CachedFlows(flows, max_age_s=arguments.flows_max_age_s),
         deduped=DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder)),
     )
 
@@ -83,7 +77,7 @@ def start(session: SparkSession, arguments: DeduplicateArguments) -> Supervisor:
 def supervised(
     start_one: Callable[[str, int], Query],
     *,
-    flows: CurrentFlows,
+    flows: store.CurrentFlows,
     deduped: DedupedStreams,
     clock_s: Callable[[], float] = time.monotonic,
 ) -> Supervisor:
@@ -100,9 +94,9 @@ def supervised(
         before = deduped.windows_s()
         try:
             current = flows.current().flows
-        except FlowsNotPublishedError:
+        except store.FlowsNotPublishedError:
             current = ()
-        except FlowsUnavailableError:
+        except store.FlowsUnavailableError:
             if not before:
                 ended_queries().add()
                 raise

@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
@@ -98,23 +99,15 @@ def build(
             scratch=scratch / "jobs",
             folder=folder / "jobs",
         )
-        yield write_environment(
-            uv,
-            platform=platform,
-            scratch=scratch / "environment",
-            path=folder / "jobs" / ENVIRONMENT,
-            python=python,
-        )
+        environment = partial(write_environment, uv, platform=platform, python=python)
+        yield environment(scratch=scratch / "environment", path=folder / "jobs" / ENVIRONMENT)
         if python is not None:
-            yield write_environment(
-                uv,
+            yield environment(
                 *map(archive.wheel_contents, wheels.values()),
                 *(archive.source_contents(root, name) for name in OPERATORS_CODE),
                 groups=("operators",),
-                platform=platform,
                 scratch=scratch / "operators",
                 path=folder / OPERATORS,
-                python=python,
             )
         else:  # an earlier build's, with other code
             (folder / OPERATORS).unlink(missing_ok=True)

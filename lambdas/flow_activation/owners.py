@@ -3,14 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping
 
 from clients.aws import S3Client
+from clients.flows import store as flow_store
 from clients.flows.parser_store import ParserStore
-from clients.flows.store import (
-    BEFORE_MAX,
-    FlowsNotPublishedError,
-    FlowStore,
-    FlowsUnreadableError,
-    OwnerFlows,
-)
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.ownership import collisions, topic_collisions
 from fleetlane.events.s3_keys import owners_flows
@@ -31,7 +25,7 @@ def activate_owners(
         FlowsOvertakenError: Others were activated at this moment. Ask again.
         FleetlaneError: All else that ``activate`` raises.
     """
-    store, owned = FlowStore(s3, bucket), OwnerFlows(s3, bucket)
+    store, owned = flow_store.FlowStore(s3, bucket), flow_store.OwnerFlows(s3, bucket)
     current = store.in_force()
     asked = {*owners, *owned.owners()} if current is None else set(owners)
     before = PublishedFlows.of(()) if current is None else current
@@ -65,7 +59,7 @@ def _merged(wanted: Mapping[str, PublishedFlows], current: PublishedFlows) -> Pu
 
 
 def _owners(
-    wanted: Mapping[str, PublishedFlows], current: PublishedFlows, owned: OwnerFlows
+    wanted: Mapping[str, PublishedFlows], current: PublishedFlows, owned: flow_store.OwnerFlows
 ) -> service.OwnersVersions:
     versions, returning = dict(current.owners), set[str]()
     for owner, published in wanted.items():
@@ -73,18 +67,18 @@ def _owners(
         if published.version in before:
             returning.add(owner)
         others = [version for version in before if version != published.version]
-        versions[owner] = (published.version, *others[:BEFORE_MAX])
+        versions[owner] = (published.version, *others[: flow_store.BEFORE_MAX])
     return service.OwnersVersions(versions=versions, returning=returning)
 
 
-def _wanted(owner: str, owned: OwnerFlows) -> PublishedFlows:
+def _wanted(owner: str, owned: flow_store.OwnerFlows) -> PublishedFlows:
     """What an owner wants in force, which may be nothing but its own."""
     wanted = owned.wanted(owner)
     if wanted is None:
         raise service.FlowsRefusedError("(none)", f"{owner} wants no version in force; publish one")
     try:
         published = owned.of(owner).published(wanted.version)
-    except (FlowsNotPublishedError, FlowsUnreadableError) as problem:
+    except (flow_store.FlowsNotPublishedError, flow_store.FlowsUnreadableError) as problem:
         raise service.FlowsRefusedError(wanted.version, str(problem)) from problem
     for foreign in _foreign(published, owner):
         raise service.FlowsRefusedError(
@@ -102,7 +96,7 @@ def _foreign(published: PublishedFlows, owner: str) -> Iterator[str]:
             yield f"the artifact of parser {artifact.use} is {artifact.owner}'s"
 
 
-def _history(owner: str, current: PublishedFlows, owned: OwnerFlows) -> tuple[str, ...]:
+def _history(owner: str, current: PublishedFlows, owned: flow_store.OwnerFlows) -> tuple[str, ...]:
     """The owner's version in force and those before it.
 
     Flows that came into force before there was a place for each owner are put there, once.

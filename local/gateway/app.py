@@ -16,16 +16,7 @@ from starlette.routing import Route
 
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.token_bucket import TokenBucket
-from local.gateway.event import (
-    Event,
-    Match,
-    answer_from,
-    authorizer_event,
-    matched,
-    method_arn,
-    proxy_event,
-    raw_path,
-)
+from local.gateway import event as events
 from local.gateway.functions import Functions, Handler
 from local.gateway.requests import RefusedError, body_of, check_headers, no_route, refused, unpacked
 from local.gateway.rest_api import EVENT_BYTES_MAX, AuthorizerCache, AuthorizerResult
@@ -43,7 +34,7 @@ class Authorizer:
         self._functions, self._handler = functions, handler
         self._cache = AuthorizerCache(clock_s=clock_s)
 
-    async def context_of(self, event: Event) -> Mapping[str, str]:
+    async def context_of(self, event: events.Event) -> Mapping[str, str]:
         """What the authorizer knows of the sender; refuses by 401, 403, or 503 where it fails."""
         token = event["headers"].get("authorization")
         if not token:
@@ -52,13 +43,13 @@ class Authorizer:
         if result is None:
             result = await self._result(event)
             self._cache.put((token,), result, ttl_s=_AUTHORIZER_TTL_S)
-        if not result.allows(method_arn(event)):
+        if not result.allows(events.method_arn(event)):
             raise refused(ProblemTag.FORBIDDEN, "the device may not send here")
         return result.context
 
-    async def _result(self, event: Event) -> AuthorizerResult:
+    async def _result(self, event: events.Event) -> AuthorizerResult:
         try:
-            returned = await self._functions.called(self._handler, authorizer_event(event))
+            returned = await self._functions.called(self._handler, events.authorizer_event(event))
             return AuthorizerResult.of(returned)
         except Exception as problem:  # the edge to the function
             if str(problem) == "Unauthorized":
@@ -114,7 +105,7 @@ class Gateway:
     async def _answered(self, request: Request) -> Response:
         try:
             check_headers(request.headers)
-            found = {one.resource.method: one for one in matched(raw_path(request))}
+            found = {one.resource.method: one for one in events.matched(events.raw_path(request))}
             match = found.get(request.method)
             if match is None:
                 raise no_route(request.method, allowed=found)
@@ -127,30 +118,30 @@ class Gateway:
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
 
-    async def _event_of(self, request: Request, match: Match) -> Event:
+    async def _event_of(self, request: Request, match: events.Match) -> events.Event:
         """Check a request and make the function's event of it; raises ``RefusedError``."""
         if not self._throttle.take(self._clock_s()):
             raise refused(ProblemTag.SLOW_DOWN, "too many requests")
         body = unpacked(await body_of(request.stream()), request.headers)
-        event = proxy_event(request, match, body)
+        event = events.proxy_event(request, match, body)
         if not match.resource.is_public:
             event["requestContext"]["authorizer"] = await self._authorizer.context_of(event)
         return event
 
-    async def _integrated(self, event: Event, function: str) -> Response:
+    async def _integrated(self, event: events.Event, function: str) -> Response:
         """Call a function with an event and take its answer; raises ``RefusedError``."""
         _check_size(event)
         request_id = event["requestContext"]["requestId"]
         try:
             returned = await self._functions.called(self._behind[function], event)
-            return answer_from(returned, request_id=request_id)
+            return events.answer_from(returned, request_id=request_id)
         except TimeoutError:
             raise refused(ProblemTag.TRY_LATER, "the function did not answer in time") from None
         except Exception as problem:  # the edge to the function
             raise refused(ProblemTag.TRY_LATER, "the function failed") from problem
 
 
-def _check_size(event: Event) -> None:
+def _check_size(event: events.Event) -> None:
     """Lambda takes at most 6 MB. Headers are small: only a large body is worth counting."""
     if len(event["body"] or "") > EVENT_BYTES_MAX // 2:
         event_bytes = len(orjson.dumps(event))

@@ -5,19 +5,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final
 
 from clients.aws import asking
+from clients.devices import registry as devices
 from clients.devices.overrides import OverridesStore
-from clients.devices.registry import (
-    KEYS_MAX,
-    BadDeviceError,
-    DeviceRegistry,
-    DeviceStatus,
-    Jwk,
-    RegisteredDevice,
-    RegistryUnavailableError,
-    UnknownDeviceError,
-    device_from_item,
-    is_updated,
-)
 from clients.devices.sightings import DeviceSightings
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import checked_device_id, the_id
@@ -42,12 +31,12 @@ class StaysRevokedError(FleetlaneError):
     sentence = "device {device_id} is revoked, and stays so; `fleetlane device release` lifts that"
 
 
-class DeviceAdministration(DeviceRegistry):
+class DeviceAdministration(devices.DeviceRegistry):
     """The registry with what operators alone do there."""
 
     def all(
-        self, *, status: DeviceStatus | None = None, device_type: str | None = None
-    ) -> Iterator[RegisteredDevice]:
+        self, *, status: devices.DeviceStatus | None = None, device_type: str | None = None
+    ) -> Iterator[devices.RegisteredDevice]:
         """Give all devices, in no order, out of the whole table; raises ``BadDeviceError``."""
         given = {"status": None if status is None else status.value, "device_type": device_type}
         wanted = {name: value for name, value in given.items() if value is not None}
@@ -56,16 +45,16 @@ class DeviceAdministration(DeviceRegistry):
             "ExpressionAttributeNames": {f"#{name}": name for name in wanted},
             "ExpressionAttributeValues": {f":{name}": value for name, value in wanted.items()},
         }
-        yield from map(device_from_item, self._scanned(**request if wanted else {}))
+        yield from map(devices.device_from_item, self._scanned(**request if wanted else {}))
 
-    def all_without_keys(self) -> Iterator[RegisteredDevice]:
+    def all_without_keys(self) -> Iterator[devices.RegisteredDevice]:
         """Give all devices as ``all``, but for their keys: those are most of what an item holds."""
-        asked = [one.name for one in fields(RegisteredDevice) if one.name != "keys"]
+        asked = [one.name for one in fields(devices.RegisteredDevice) if one.name != "keys"]
         items = self._scanned(
             ProjectionExpression=", ".join(f"#{name}" for name in asked),
             ExpressionAttributeNames={f"#{name}": name for name in asked},
         )
-        yield from (device_from_item({**item, "keys": ()}) for item in items)
+        yield from (devices.device_from_item({**item, "keys": ()}) for item in items)
 
     def ids(self, beginning: str) -> Iterator[str]:
         """Give all ids that begin so, in no order; reads the whole table."""
@@ -78,7 +67,7 @@ class DeviceAdministration(DeviceRegistry):
 
     def _scanned(self, **request: Any) -> Iterator[Any]:
         pages = self._table.meta.client.get_paginator("scan")
-        with asking(RegistryUnavailableError):
+        with asking(devices.RegistryUnavailableError):
             for page in pages.paginate(TableName=self._table.name, **request):
                 yield from page["Items"]
 
@@ -86,15 +75,15 @@ class DeviceAdministration(DeviceRegistry):
         """Whether the registry has an item with this id, a valid device or not."""
         try:
             return self.find(device_id) is not None
-        except BadDeviceError:
+        except devices.BadDeviceError:
             return True
 
     def remove(self, device_id: str) -> None:
         """Remove a device; a missing one is no error."""
-        with asking(RegistryUnavailableError):
+        with asking(devices.RegistryUnavailableError):
             self._table.delete_item(Key={"device_id": device_id})
 
-    def add_key(self, device_id: str, key: Jwk) -> RegisteredDevice:
+    def add_key(self, device_id: str, key: devices.Jwk) -> devices.RegisteredDevice:
         """Let a device sign with one more key; adding one it has changes nothing.
 
         Raises:
@@ -104,20 +93,20 @@ class DeviceAdministration(DeviceRegistry):
         """
         return self._changed(device_id, lambda device: _with_key(device, key))
 
-    def remove_key(self, device_id: str, kid: str) -> RegisteredDevice:
+    def remove_key(self, device_id: str, kid: str) -> devices.RegisteredDevice:
         """Remove one of a device's keys; raises ``KeyChangeError`` where it has no other."""
         return self._changed(device_id, lambda device: _without_key(device, kid))
 
     def _changed(
-        self, device_id: str, change: Callable[[RegisteredDevice], RegisteredDevice]
-    ) -> RegisteredDevice:
+        self, device_id: str, change: Callable[[devices.RegisteredDevice], devices.RegisteredDevice]
+    ) -> devices.RegisteredDevice:
         """Replace the keys that were read; where others changed them meanwhile, try again."""
         for _ in range(_TRIES_MAX):
             present = self.find(device_id)
             if present is None:
-                raise UnknownDeviceError(device_id)
+                raise devices.UnknownDeviceError(device_id)
             wanted = change(present)
-            if is_updated(
+            if devices.is_updated(
                 self._table,
                 device_id,
                 UpdateExpression="SET #keys = :wanted",
@@ -132,14 +121,14 @@ class DeviceAdministration(DeviceRegistry):
         raise KeyChangeError(device_id, f"was changed by others, {_TRIES_MAX} times")
 
 
-def _with_key(device: RegisteredDevice, key: Jwk) -> RegisteredDevice:
+def _with_key(device: devices.RegisteredDevice, key: devices.Jwk) -> devices.RegisteredDevice:
     kid = str(key.get("kid"))
     there = device.key(kid)
     if there == key:
         return device
     if there is not None:
         raise KeyChangeError(device.device_id, f"has another key named {kid!r}")
-    if len(device.keys) >= KEYS_MAX:
+    if len(device.keys) >= devices.KEYS_MAX:
         names = ", ".join(held["kid"] for held in device.keys)
         raise KeyChangeError(
             device.device_id, f"has {len(device.keys)} keys, the most allowed: {names}"
@@ -147,7 +136,7 @@ def _with_key(device: RegisteredDevice, key: Jwk) -> RegisteredDevice:
     return replace(device, keys=(*device.keys, key))
 
 
-def _without_key(device: RegisteredDevice, kid: str) -> RegisteredDevice:
+def _without_key(device: devices.RegisteredDevice, kid: str) -> devices.RegisteredDevice:
     if device.key(kid) is None:
         raise KeyChangeError(device.device_id, f"has no key named {kid[:80]!r}")
     if len(device.keys) == 1:
@@ -190,22 +179,22 @@ class DeviceStores:
                 effect once cached authorizer results have expired.
             BadOverridesError: Likewise: the overrides have no room for so many.
         """
-        self._set_status(device_ids, DeviceStatus(restriction.value))
+        self._set_status(device_ids, devices.DeviceStatus(restriction.value))
         override = DeviceOverride(status=restriction, until_ms=now_ms + OVERRIDE_LASTS_MS)
         self.overrides.change(lambda now: now.restricted(device_ids, override), now_ms=now_ms)
 
     def release(self, device_ids: Sequence[str], *, now_ms: int) -> None:
         """Lift it, once cached authorizer results have expired; raises as ``restrict``."""
-        self._set_status(device_ids, DeviceStatus.ACTIVE)
+        self._set_status(device_ids, devices.DeviceStatus.ACTIVE)
         self.overrides.change(lambda present: present.released(device_ids), now_ms=now_ms)
 
-    def _set_status(self, device_ids: Sequence[str], status: DeviceStatus) -> None:
+    def _set_status(self, device_ids: Sequence[str], status: devices.DeviceStatus) -> None:
         known = self.registry.find_all(device_ids)
         for device_id in device_ids:
             if device_id not in known:
-                raise UnknownDeviceError(device_id)
+                raise devices.UnknownDeviceError(device_id)
             was = known[device_id].status
-            if (was, status) == (DeviceStatus.REVOKED, DeviceStatus.QUARANTINED):
+            if (was, status) == (devices.DeviceStatus.REVOKED, devices.DeviceStatus.QUARANTINED):
                 raise StaysRevokedError(device_id)
         for device_id in device_ids:
             self.registry.set_status(device_id, status)

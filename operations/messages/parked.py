@@ -3,15 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from fleetlane.events import envelope
 from fleetlane.events import headers as ce
-from fleetlane.events.envelope import (
-    BadEnvelopeError,
-    KafkaPosition,
-    Message,
-    PayloadReference,
-    Record,
-    raw_headers,
-)
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.names import the_id
 from fleetlane.events.times import millis_from_rfc3339
@@ -25,7 +18,7 @@ class ParkedMessage:
     ``stream`` or ``device_id`` either, and no way to replay it.
     """
 
-    position: KafkaPosition
+    position: envelope.KafkaPosition
     identity: str
     reason: str
     detail: str
@@ -37,7 +30,7 @@ class ParkedMessage:
     body_bytes: int
     attempt: int
     revision: int
-    reference: PayloadReference | None
+    reference: envelope.PayloadReference | None
 
     @property
     def is_message(self) -> bool:
@@ -75,7 +68,7 @@ class ParkedFilter:
         return is_of_ids and self.stream in (None, parked.stream)
 
 
-def newest_parked(records: Iterable[Record], wanted: ParkedFilter) -> list[ParkedMessage]:
+def newest_parked(records: Iterable[envelope.Record], wanted: ParkedFilter) -> list[ParkedMessage]:
     """The latest parked record of each wanted message, the oldest first.
 
     A message that was parked again for another reason is matched by the newer one alone. Raises
@@ -94,7 +87,7 @@ def newest_parked(records: Iterable[Record], wanted: ParkedFilter) -> list[Parke
     return sorted(filter(wanted.takes, found), key=_age)
 
 
-def parked_message(record: Record) -> ParkedMessage:
+def parked_message(record: envelope.Record) -> ParkedMessage:
     """Read a record of ``parked``, whatever it contains."""
     values = dict(record.headers)  # parking adds its headers last: the last of a name counts
 
@@ -120,11 +113,11 @@ def parked_message(record: Record) -> ParkedMessage:
     )
 
 
-def message_in(record: Record) -> Message | None:
+def message_in(record: envelope.Record) -> envelope.Message | None:
     """The message of a raw or parked record; ``None`` if its envelope cannot be read."""
     try:
-        return message_from(raw_headers(record.headers), record.value)
-    except BadEnvelopeError:
+        return message_from(envelope.raw_headers(record.headers), record.value)
+    except envelope.BadEnvelopeError:
         return None
 
 

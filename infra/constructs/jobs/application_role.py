@@ -7,18 +7,11 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from constructs import Construct
 
-from fleetlane.events import s3_keys
+from fleetlane.events import s3_keys, topics
 from fleetlane.events.lake.tables import TABLES
 from fleetlane.events.lake.views import VIEW_PREFIX
 from fleetlane.events.lanes import REAL_TIME_LANES, BulkCause, Lane
 from fleetlane.events.metrics import namespace_of
-from fleetlane.events.topics import (
-    FLEET_ALERTS,
-    FLEET_HEARTBEATS,
-    FLEET_PARSED,
-    FLEET_RECEIVED,
-    PARKED,
-)
 from infra.constructs import rights
 from infra.constructs.jobs import spark_applications
 from infra.constructs.kafka import access
@@ -101,21 +94,23 @@ class ApplicationRole(Construct):
         kept = (s3_keys.PARKED_PAYLOADS, s3_keys.BLOCKED_MESSAGES)
         rights.grant_objects(self.role, stores.parked, rights.READ_WRITE, *kept)
         read = access.RAW_TOPICS if application.has_metadata else f"raw.{lane}*"
-        received = (FLEET_RECEIVED,) if application.has_metadata else ()
+        received = (topics.FLEET_RECEIVED,) if application.has_metadata else ()
         kafka.grant_read(self.role, (read,))
         elsewhere = () if lane is Lane.SLOW else (f"raw.{Lane.BULK}.{BulkCause.LARGE}",)
         if lane is Lane.BULK:
             elsewhere = (f"raw.{Lane.BULK}.over*",)
-        rerouted = (f"raw.{Lane.SLOW}*", *elsewhere, access.BLOCKING_TOPICS, PARKED)
-        kafka.grant_write(self.role, (access.CANONICAL_TOPICS, *rerouted, FLEET_PARSED, *received))
+        rerouted = (f"raw.{Lane.SLOW}*", *elsewhere, access.BLOCKING_TOPICS, topics.PARKED)
+        metadata = (topics.FLEET_PARSED, *received)
+        kafka.grant_write(self.role, (access.CANONICAL_TOPICS, *rerouted, *metadata))
         if lane in REAL_TIME_LANES:
-            kafka.grant_read(self.role, (FLEET_HEARTBEATS,))
-            kafka.grant_write(self.role, (FLEET_HEARTBEATS,))
+            kafka.grant_read(self.role, (topics.FLEET_HEARTBEATS,))
+            kafka.grant_write(self.role, (topics.FLEET_HEARTBEATS,))
 
     def _grant_lake(self, stage: Stage) -> None:
         """Reads what is kept, and writes the lake with the bodies beside it: nobody else does."""
         stores, kafka = self._stores, self._kafka
-        kept = (access.CANONICAL_TOPICS, access.UNIQUE_TOPICS, PARKED, FLEET_PARSED, FLEET_RECEIVED)
+        metadata = (topics.FLEET_PARSED, topics.FLEET_RECEIVED)
+        kept = (access.CANONICAL_TOPICS, access.UNIQUE_TOPICS, topics.PARKED, *metadata)
         kafka.grant_read(self.role, (*kept, access.RAW_TOPICS) if stage.raw_archive_days else kept)
         kafka.grant_write(self.role, (access.UNIQUE_TOPICS,))
         rights.grant_objects(self.role, stores.payloads, rights.READ)
@@ -132,14 +127,14 @@ class ApplicationRole(Construct):
         """Sees how far queries are, what waits in the spool, and reads ingest's own counts."""
         self._kafka.grant_see(self.role, (access.RAW_TOPICS,))
         self._kafka.grant_see_mirrored(self.role)
-        self._kafka.grant_write(self.role, (FLEET_ALERTS,))
+        self._kafka.grant_write(self.role, (topics.FLEET_ALERTS,))
         rights.grant(self.role, ["s3:ListBucket"], [self._stores.spool.bucket_arn])
         rights.grant(self.role, ["cloudwatch:GetMetricData", "cloudwatch:ListMetrics"], ["*"])
 
     def _grant_watch(self) -> None:
         """Reports runaway devices, quarantines them by overrides, and records last-seen times."""
         stores = self._stores
-        self._kafka.grant_write(self.role, (FLEET_ALERTS,))
+        self._kafka.grant_write(self.role, (topics.FLEET_ALERTS,))
         rights.grant_objects(self.role, stores.artifacts, rights.READ_WRITE, s3_keys.OVERRIDES)
         noted = ("device_id", "last_seen_ms", "firmware")
         rights.grant_items(self.role, stores.registry, ["dynamodb:UpdateItem"], attributes=noted)

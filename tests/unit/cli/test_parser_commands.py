@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -62,7 +63,7 @@ def next_tank(tank: Path) -> Path:
     return target
 
 
-@pytest.mark.parametrize("start_from", list(StartFrom))
+@pytest.mark.parametrize("start_from", get_args(StartFrom))
 def test_a_new_parser_passes_its_tests_at_once(tmp_path: Path, start_from: StartFrom) -> None:
     folder = str(tmp_path / "tank")
 

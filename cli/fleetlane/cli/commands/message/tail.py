@@ -1,9 +1,8 @@
 """``fleetlane tail``: a topic's records as they come."""
 
 import contextlib
-from enum import StrEnum
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,6 +13,9 @@ from fleetlane.events.envelope import Record
 from fleetlane.events.errors import FleetlaneError
 from operations.messages.stores import tail as tail_of_topic
 
+Form = Literal["text", "json", "value"]
+"""How a record is printed. What is printed as JSON, ``parser try --record`` reads."""
+
 
 class TooFewRecordsError(FleetlaneError):
     """Fewer records came than were asked for."""
@@ -23,14 +25,6 @@ class TooFewRecordsError(FleetlaneError):
     wanted: int
     silence_s: float
     sentence = "{topic}: no record for {silence_s:g} s after {seen} of {wanted} records"
-
-
-class Form(StrEnum):
-    """How a record is printed. What is printed as JSON, ``parser try --record`` reads."""
-
-    TEXT = "text"
-    JSON = "json"
-    VALUE = "value"
 
 
 def tail(
@@ -56,7 +50,7 @@ def tail(
     ] = None,
     form: Annotated[
         Form, typer.Option("--format", help="With headers; a line of JSON; or the value alone.")
-    ] = Form.TEXT,
+    ] = "text",
     as_json: Annotated[bool, typer.Option("--json", help="As --format json.")] = False,
     times: TimeOptions,
     where: PlatformOptions,
@@ -77,7 +71,7 @@ def tail(
     seen = 0
     with contextlib.suppress(KeyboardInterrupt), contextlib.closing(records):
         for record in islice(records, limit):
-            typer.echo(_shown(record, Form.JSON if as_json else form, times))
+            typer.echo(_shown(record, "json" if as_json else form, times))
             seen += 1
         if limit is not None and timeout_s is not None and seen < limit:
             raise TooFewRecordsError(topic, seen, limit, timeout_s)
@@ -91,10 +85,6 @@ def _takes(record: Record, device: str | None, stream: str | None) -> bool:
 
 
 def _shown(record: Record, form: Form, times: TimeOptions) -> str:
-    match form:
-        case Form.TEXT:
-            return record_text(record, times) + "\n"
-        case Form.JSON:
-            return record_line(record)
-        case Form.VALUE:
-            return value_line(record)
+    if form == "text":
+        return record_text(record, times) + "\n"
+    return record_line(record) if form == "json" else value_line(record)

@@ -8,12 +8,7 @@ from typing import Annotated
 import typer
 
 from fleetlane.cli.commands.parser.message_input import is_of_records, one_message, read_at_most
-from fleetlane.cli.commands.parser.subject import (
-    FlowOption,
-    LaneOption,
-    ParserOption,
-    chosen_subject,
-)
+from fleetlane.cli.commands.parser.subject import SubjectOptions
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.parser_results import enforcement
 from fleetlane.cli.output.tables import escaped
@@ -34,9 +29,7 @@ def bench(
         ),
     ],
     *,
-    parser: ParserOption = None,
-    flow: FlowOption = None,
-    lane: LaneOption = None,
+    chosen: SubjectOptions,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
     """Parse messages repeatedly, and show the microseconds for each.
@@ -45,7 +38,7 @@ def bench(
     """
     trials = {path: _trial(path) for path in files}
     with Sites(uv=uv_program()) as sites:
-        subject = chosen_subject(sites, parser=parser, flow=flow, lane=lane)
+        subject = chosen.subject(sites)
         with ParserProcess(subject) as process:
             timings = {path: timed(process, trial) for path, trial in trials.items()}
     if as_json:

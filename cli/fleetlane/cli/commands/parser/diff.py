@@ -9,23 +9,12 @@ from typing import Annotated, Final
 import msgspec
 import typer
 
-from fleetlane.cli.commands.parser.message_input import (
-    BadInputError,
-    is_of_records,
-    read_at_most,
-    readable,
-    records_from,
-)
+from fleetlane.cli.commands.parser import message_input
 from fleetlane.cli.commands.parser.subject import FlowOption, LaneOption, project_in
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.parser_results import (
-    both_refuse,
-    counts_of,
-    difference_line,
-    summary_line,
-)
+from fleetlane.cli.output import parser_results
 from fleetlane.events.flows.artifacts import parser_rule_for, split_use
 from fleetlane.events.flows.files import flow_at
 from fleetlane.events.flows.flow import Flow, ParserRule
@@ -96,13 +85,14 @@ def _located(spec: str, sites: Sites, wanted: Wanted) -> InstalledParser:
 def _of_file(path: Path, wanted: Wanted) -> Iterator[tuple[str, Trial]]:
     try:
         with path.open("rb") as file:
-            content = read_at_most(file, str(path))
+            content = message_input.read_at_most(file, str(path))
     except OSError as problem:
-        raise BadInputError(str(path), f"cannot be read: {problem.strerror}") from None
-    if not is_of_records(path):
+        why = f"cannot be read: {problem.strerror}"
+        raise message_input.BadInputError(str(path), why) from None
+    if not message_input.is_of_records(path):
         yield str(path), Trial(body=content)
         return
-    for number, record in enumerate(records_from(content, str(path)), start=1):
+    for number, record in enumerate(message_input.records_from(content, str(path)), start=1):
         message = recorded_message(record)
         if _is_wanted(message, wanted):
             yield f"{path}, line {number}", message.trial
@@ -116,7 +106,7 @@ def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple
 
     stored = wanted.where.platform().messages.records()
     latest = latest_records(stored, source, wanted.stream, records_max=messages_max)
-    for record, message in readable(latest):
+    for record, message in message_input.readable(latest):
         if _is_wanted(message, wanted):
             yield str(record.position), message.trial
 
@@ -202,11 +192,11 @@ def _print(found: Mapping[str, Difference], *, as_json: bool) -> None:
     if as_json:
         document = {
             "messages": msgspec.to_builtins(found),
-            "summary": counts_of(found),
-            "both_refuse": both_refuse(found),
+            "summary": parser_results.counts_of(found),
+            "both_refuse": parser_results.both_refuse(found),
         }
         typer.echo(json.dumps(document, indent=2))
         return
     for name, one in found.items():
-        typer.echo(difference_line(name, one))
-    typer.echo(summary_line(found))
+        typer.echo(parser_results.difference_line(name, one))
+    typer.echo(parser_results.summary_line(found))

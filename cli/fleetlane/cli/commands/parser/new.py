@@ -6,10 +6,9 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from pathlib import Path
 from string import Template
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
 import typer
 from packaging.utils import canonicalize_name
@@ -23,14 +22,8 @@ _TEMPLATES: Final = Path(__file__).parents[2] / "parser_template"
 _SAMPLE: Final = "samples/two-readings.bin"
 _NOT_A_MODULE: Final = frozenset({"fleetlane", "tests", "flows", "samples"})
 
-
-class StartFrom(StrEnum):
-    """What a new parser is made of: a class in Python, or a built-in format and its options."""
-
-    PYTHON = "python"
-    BINARY = "binary"
-    CSV = "csv"
-    JSON = "json"
+StartFrom = Literal["python", "binary", "csv", "json"]
+"""What a new parser is made of: a class in Python, or a built-in format and its options."""
 
 
 def new_parser_files(name: str, owner: str, start_from: StartFrom) -> Mapping[Path, bytes]:
@@ -88,7 +81,7 @@ def new(
             "--format",
             help="A class in Python; or a built-in format, which takes a flow file and no Python.",
         ),
-    ] = StartFrom.PYTHON,
+    ] = "python",
     owner: Annotated[str, typer.Option(metavar="TEAM", help="The team it belongs to.")] = "my-team",
     folder: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Where to.", show_default="./NAME")
@@ -103,7 +96,7 @@ def new(
     for path, content in new_parser_files(name, owner, start_from).items():
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         (target / path).write_bytes(content)
-    if start_from is StartFrom.PYTHON:
+    if start_from == "python":
         _name_sources(target)
     command, folder_here = f"{command_here()} parser", shlex.quote(str(target))
     sample, flow = (shlex.quote(str(target / one)) for one in (_SAMPLE, f"flows/{name}.toml"))

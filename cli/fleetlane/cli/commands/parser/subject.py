@@ -1,5 +1,6 @@
 """The options that say which parser a command is about, and what they lead to."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -10,24 +11,10 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.flows.files import flow_at
 from fleetlane.events.lanes import Lane
-from fleetlane.parsers.testkit.sites import (
-    NoProjectError,
-    Project,
-    Sites,
-    project_around,
-    project_at,
-)
+from fleetlane.parsers.testkit import sites as projects
 from fleetlane.parsers.testkit.subjects import bare_subject, subject_of
 from fleetlane.parsers.testkit.trials import Subject
 
-ParserOption = Annotated[
-    str | None,
-    typer.Option(
-        "--parser",
-        metavar="NAME==V",
-        help="The parser, with its default options; a built-in format goes by its name alone.",
-    ),
-]
 FlowOption = Annotated[
     Path | None,
     typer.Option(
@@ -55,37 +42,48 @@ class NoRuleError(FleetlaneError):
     )
 
 
-def chosen_subject(
-    sites: Sites,
-    *,
-    parser: str | None,
-    flow: Path | None,
-    device_type: str | None = None,
-    firmware: str | None = None,
-    lane: Lane | None = None,
-) -> Subject:
-    """Find what the options say. A project around the flow file, or here, comes first.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectOptions:
+    """Which parser a command is about, and in which lane."""
 
-    Raises ``BadOptionsError`` where they say nothing, or too much, ``NoRuleError`` where the flow
-    has no parser for such a device; else what refuses the flow, or the parser.
-    """
-    if parser is not None:
-        if flow is not None:
-            raise BadOptionsError("--parser and --flow each say which parser: give one of them")
-        return bare_subject(sites.parser(parser, project_around(Path())), lane)
-    path = _only_flow_here() if flow is None else flow
-    found = flow_at(path)
-    rule = parser_rule_for(found, device_type=device_type, firmware=firmware)
-    if rule is None:
-        raise NoRuleError(found.stream, device_type, firmware)
-    return subject_of(found, rule, sites.parser(rule.use, project_around(path.parent)), lane)
+    parser: Annotated[
+        str | None,
+        typer.Option(
+            "--parser",
+            metavar="NAME==V",
+            help="The parser, with its default options; a built-in format goes by its name alone.",
+        ),
+    ] = None
+    flow: FlowOption = None
+    lane: LaneOption = None
+
+    def subject(
+        self, sites: projects.Sites, *, device_type: str | None = None, firmware: str | None = None
+    ) -> Subject:
+        """Find what the options say. A project around the flow file, or here, comes first.
+
+        Raises ``BadOptionsError`` where they say nothing, or too much, ``NoRuleError`` where the
+        flow has no parser for such a device; else what refuses the flow, or the parser.
+        """
+        if self.parser is not None:
+            if self.flow is not None:
+                raise BadOptionsError("--parser and --flow each say which parser: give one of them")
+            found = sites.parser(self.parser, projects.project_around(Path()))
+            return bare_subject(found, self.lane)
+        path = _only_flow_here() if self.flow is None else self.flow
+        flow = flow_at(path)
+        rule = parser_rule_for(flow, device_type=device_type, firmware=firmware)
+        if rule is None:
+            raise NoRuleError(flow.stream, device_type, firmware)
+        found = sites.parser(rule.use, projects.project_around(path.parent))
+        return subject_of(flow, rule, found, self.lane)
 
 
-def project_in(folder: Path) -> Project:
+def project_in(folder: Path) -> projects.Project:
     """The project of a folder that was named; raises ``NoProjectError`` where it is none."""
-    project = project_at(folder)
+    project = projects.project_at(folder)
     if not project.parsers:
-        raise NoProjectError(folder, "no pyproject.toml that names a parser is here")
+        raise projects.NoProjectError(folder, "no pyproject.toml that names a parser is here")
     return project
 
 

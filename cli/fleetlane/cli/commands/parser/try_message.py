@@ -7,12 +7,7 @@ import msgspec
 import typer
 
 from fleetlane.cli.commands.parser.message_input import bytes_from_hex, one_message, read_at_most
-from fleetlane.cli.commands.parser.subject import (
-    FlowOption,
-    LaneOption,
-    ParserOption,
-    chosen_subject,
-)
+from fleetlane.cli.commands.parser.subject import SubjectOptions
 from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.parser_results import print_outcome
 from fleetlane.events.errors import FleetlaneError
@@ -34,8 +29,7 @@ def try_message(
         typer.Argument(metavar="FILE", lazy=True, help="The message's bytes; - is stdin."),
     ],
     *,
-    parser: ParserOption = None,
-    flow: FlowOption = None,
+    chosen: SubjectOptions,
     is_hex: Annotated[
         bool, typer.Option("--hex", help="FILE holds hexadecimal text, not bytes.")
     ] = False,
@@ -48,7 +42,6 @@ def try_message(
     firmware: Annotated[
         str | None, typer.Option(metavar="V", help="Of the device: the flow chooses by it.")
     ] = None,
-    lane: LaneOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
     """Parse one message and show its events, its time and their size.
@@ -59,13 +52,10 @@ def try_message(
     body = bytes_from_hex(content, file.name) if is_hex else content
     message = one_message(body, file.name, is_record=is_record)
     with Sites(uv=uv_program()) as sites:
-        subject = chosen_subject(
+        subject = chosen.subject(
             sites,
-            parser=parser,
-            flow=flow,
             device_type=device_type or message.device_type,
             firmware=firmware or message.firmware,
-            lane=lane,
         )
         with ParserProcess(subject) as process:
             outcome = process.outcomes([message.trial])[0]

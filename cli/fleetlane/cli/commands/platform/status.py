@@ -14,14 +14,7 @@ from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.tables import table_lines
 from fleetlane.cli.output.times import EXACT, TimeOptions
 from fleetlane.events.times import now_ms
-from operations.lanes.status import (
-    KafkaPositions,
-    LaneStatus,
-    Positions,
-    QueryStatus,
-    Status,
-    status_of,
-)
+from operations.lanes import status as lanes
 
 _WATCH_EVERY_S: Final = 2.0
 _LANES: Final = ("lane", "parsed/s", "parked", "waiting", "oldest waiting")
@@ -39,7 +32,7 @@ def status(
 ) -> None:
     """Show each lane's throughput and backlog, and how far behind each query is."""
     resources = where.platform_with_kafka().resources
-    positions = KafkaPositions(resources.kafka_bootstrap_servers, resources.kafka_security)
+    positions = lanes.KafkaPositions(resources.kafka_bootstrap_servers, resources.kafka_security)
 
     with closing(positions):
         if watch:
@@ -49,7 +42,7 @@ def status(
 
 
 def watch_status(
-    positions: Positions,
+    positions: lanes.Positions,
     *,
     as_json: bool,
     times: TimeOptions = EXACT,
@@ -69,26 +62,26 @@ def watch_status(
             time.sleep(every_s)
 
 
-def _shown(positions: Positions, times: TimeOptions, *, as_json: bool) -> str:
-    found = status_of(positions, now_ms=now_ms())
+def _shown(positions: lanes.Positions, times: TimeOptions, *, as_json: bool) -> str:
+    found = lanes.status_of(positions, now_ms=now_ms())
     return json.dumps(dataclasses.asdict(found)) if as_json else status_text(found, times)
 
 
-def status_text(found: Status, times: TimeOptions = EXACT) -> str:
+def status_text(found: lanes.Status, times: TimeOptions = EXACT) -> str:
     """A table of the lanes, and one of the queries."""
-    lanes = [_lane_row(lane, times, found.at_ms) for lane in found.lanes]
+    lane_rows = [_lane_row(lane, times, found.at_ms) for lane in found.lanes]
     queries = [_query_row(query, times, found.at_ms) for query in found.queries]
-    lines = table_lines(_LANES, lanes, right=_LANES[1:4])
+    lines = table_lines(_LANES, lane_rows, right=_LANES[1:4])
     return "\n".join([*lines, "", *table_lines(_QUERIES, queries, right=_QUERIES[1:2])])
 
 
-def _lane_row(lane: LaneStatus, times: TimeOptions, now_ms: int) -> tuple[str, ...]:
+def _lane_row(lane: lanes.LaneStatus, times: TimeOptions, now_ms: int) -> tuple[str, ...]:
     parked = "-" if lane.parked_percent is None else f"{lane.parked_percent:.1f} %"
     oldest = "-" if lane.oldest_arrival_ms is None else times.ago(lane.oldest_arrival_ms, now_ms)
     return lane.lane, f"{lane.parsed_per_s:.1f}", parked, str(lane.waiting), oldest
 
 
-def _query_row(query: QueryStatus, times: TimeOptions, now_ms: int) -> tuple[str, ...]:
+def _query_row(query: lanes.QueryStatus, times: TimeOptions, now_ms: int) -> tuple[str, ...]:
     seen = "never" if query.seen_ms is None else times.ago(query.seen_ms, now_ms)
     if query.stalled_ms:
         seen = f"stalled for {query.stalled_ms / 1000:.0f} s ({seen})"
