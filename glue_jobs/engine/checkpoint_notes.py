@@ -110,8 +110,8 @@ def close_gaps(files: CheckpointFiles, query: str) -> None:
 
 def _check_clock(files: CheckpointFiles, query: str) -> None:
     newest = max(_batches(files, f"{query}/offsets"), default=-1)
-    for told in (files.read(f"{query}/offsets/{newest}") or b"").split(b"\n")[1:2]:
-        behind_ms = msgspec.json.decode(told)["batchTimestampMs"] - now_ms()
+    for line in (files.read(f"{query}/offsets/{newest}") or b"").split(b"\n")[1:2]:
+        behind_ms = msgspec.json.decode(line)["batchTimestampMs"] - now_ms()
         if behind_ms > _CLOCKS_APART_MS:
             raise ClockBehindError(query, behind_ms)
 
