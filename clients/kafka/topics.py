@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
-from typing import Final
+from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient
@@ -76,22 +76,26 @@ class KafkaTopics:
 
     def _missing(self, topics: tuple[str, ...], timeout_s: float) -> tuple[str, ...]:
         """Those that cannot be written to, as yet."""
-        try:
-            found = self._admin.list_topics(timeout=timeout_s).topics
-        except KafkaException as problem:
-            raise TopicsNotCreatedError(topics, str(problem)) from problem
         usable = {
             name
-            for name, topic in found.items()
+            for name, topic in self._found(topics, timeout_s).items()
             if topic.partitions and all(one.leader >= 0 for one in topic.partitions.values())
         }
         return tuple(topic for topic in topics if topic not in usable)
 
+    def _found(self, topics: tuple[str, ...], timeout_s: float) -> dict[str, Any]:
+        try:
+            return dict(self._admin.list_topics(timeout=timeout_s).topics)
+        except KafkaException as problem:
+            raise TopicsNotCreatedError(topics, str(problem)) from problem
+
     def _check_room(self, topics: tuple[str, ...], timeout_s: float) -> None:
-        found = self._admin.list_topics(timeout=timeout_s).topics.values()
+        if self._replicas_max is None:
+            return
+        found = self._found(topics, timeout_s).values()
         there = sum(len(one.replicas) for topic in found for one in topic.partitions.values())
         needed = self._replication * sum(partitions_of(one, self._partitions) for one in topics)
-        if self._replicas_max is not None and there + needed > self._replicas_max:
+        if there + needed > self._replicas_max:
             of = f"{there} replicas of partitions are there, {needed} more are needed"
             raise TopicsNotCreatedError(topics, f"{of}; the limit is {self._replicas_max}")
 

@@ -105,10 +105,10 @@ class LakeBatches:
         erased_until_ms = self._erased_until_ms()
         # It comes by ``unique.<stream>`` too, or came: from the beginning on.
         again = F.col("topic").isin([canonical_topic(one) for one in self._deduped.windows_s()])
-        events = event_rows(records.where(~is_parked & ~again))
         # Those that several messages may have: of which of them it comes there, nobody knows.
-        shared = ~F.col("id").startswith(F.col("raw_id"))
-        events = events.unionByName(event_rows(records.where(again)).where(shared))
+        event = F.col("value").cast("string")
+        id_, raw_id = (F.get_json_object(event, f"$.{name}") for name in ("id", "rawid"))
+        events = event_rows(records.where(~is_parked & (~again | ~id_.startswith(raw_id))))
         with persisted(without_erased(events, tables.EVENTS, erased_until_ms)) as events:
             repeats = self._target(tables.REPEATS, batch, check)
             merge_events(events, self._target(tables.EVENTS, batch, check), repeats)

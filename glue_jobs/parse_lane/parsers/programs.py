@@ -68,11 +68,11 @@ class Programs:
 
         Of the programs that can be used, forget those of a team's artifact that is not in ``but``.
         """
-        found = {k: v for k, v in self._found.items() if not v.problem}
-        is_kept = but is None or len(found) < FOUND_MAX
-        self._found = {k: v for k, v in found.items() if is_kept and (but is None or k[-1] in but)}
+        self._found = {k: v for k, v in self._found.items() if not v.problem}
         self._not_given.clear()
         if but is not None:
+            named = {*but} if len(self._found) < FOUND_MAX else set()
+            self._found = {k: v for k, v in self._found.items() if k[-1] in named}
             self._folders.release_all(but=but)
 
     def of_rule(
