@@ -51,7 +51,7 @@ class _NothingToFetch:
     def answers(self, artifact: FlowArtifact) -> bool:
         return True
 
-    def release_all(self) -> None: ...
+    def release_all(self, **_: object) -> None: ...
 
     def loaded(self, program: Program, owner: str) -> Loaded:
         return Loaded()

@@ -7,15 +7,7 @@ from typing import Final
 import orjson
 from py4j.java_gateway import JavaObject
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming.listener import (
-    JStreamingQueryListener,
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-    StreamingQueryProgress,
-)
+from pyspark.sql.streaming import listener as streaming
 
 from glue_jobs.engine.session import java_class
 
@@ -23,7 +15,7 @@ _BEHIND: Final = "maxOffsetsBehindLatest"
 _IN_JAVA: Final = "org.apache.spark.sql.streaming.PythonStreamingQueryListenerWrapper"
 
 
-class QueryListener(StreamingQueryListener):
+class QueryListener(streaming.StreamingQueryListener):
     """Receives the batches and idle triggers of the query with one name, and nothing at its end."""
 
     def __init__(self, query_name: str) -> None:
@@ -31,24 +23,24 @@ class QueryListener(StreamingQueryListener):
         self._run_id: object = None
 
     @abstractmethod
-    def on_batch(self, progress: StreamingQueryProgress) -> None: ...
+    def on_batch(self, progress: streaming.StreamingQueryProgress) -> None: ...
 
     @abstractmethod
     def on_idle(self) -> None: ...
 
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
+    def onQueryStarted(self, event: streaming.QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
         if event.name == self._query_name:
             self._run_id = event.runId
 
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
+    def onQueryProgress(self, event: streaming.QueryProgressEvent) -> None:  # noqa: N802
         if event.progress.name == self._query_name:
             self.on_batch(event.progress)
 
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
+    def onQueryIdle(self, event: streaming.QueryIdleEvent) -> None:  # noqa: N802
         if event.runId == self._run_id:
             self.on_idle()
 
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
+    def onQueryTerminated(self, event: streaming.QueryTerminatedEvent) -> None:  # noqa: N802
         """Nothing: alarms fire on metrics that are missing, or grow."""
 
 
@@ -66,7 +58,7 @@ class LakeLag(QueryListener):
     def seconds(self) -> float:
         return max(0, self._now_ms() - self._level_ms) / 1_000
 
-    def on_batch(self, progress: StreamingQueryProgress) -> None:
+    def on_batch(self, progress: streaming.StreamingQueryProgress) -> None:
         """The lake then has all that its topics had at the batch's start, unless it was full."""
         if all(float(source.metrics.get(_BEHIND, 0)) == 0 for source in progress.sources):
             self._level_ms = self._now_ms() - progress.batchDuration
@@ -86,9 +78,9 @@ def listen(session: SparkSession, listener: QueryListener) -> None:
     session.streams.addListener(listener)
 
 
-class _ByText(JStreamingQueryListener):
+class _ByText(streaming.JStreamingQueryListener):
     """What Java calls; all events but batches come in PySpark's way."""
 
     def onQueryProgress(self, jevent: JavaObject) -> None:  # noqa: N802 - Spark's name
-        progress = StreamingQueryProgress.fromJson(orjson.loads(jevent.progress().json()))
-        self.pylistener.onQueryProgress(QueryProgressEvent(progress))
+        progress = streaming.StreamingQueryProgress.fromJson(orjson.loads(jevent.progress().json()))
+        self.pylistener.onQueryProgress(streaming.QueryProgressEvent(progress))

@@ -21,12 +21,7 @@ from glue_jobs.parse_lane.halting import HaltOnError
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
-from glue_jobs.parse_lane.reading.fast_path import (
-    BY_COLUMN_MIN,
-    FastPathMessages,
-    fast_path_messages,
-    no_fast_path,
-)
+from glue_jobs.parse_lane.reading import fast_path
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.reading.runs import WaitingMessages, WaitingRun
@@ -65,7 +60,7 @@ class LaneParser:
         """Whether records are to come one by one, as the next may not be for it to parse."""
         self.is_slow = self._lane is Lane.SLOW
         """Whether one message may take long here: what is done then does not wait for it."""
-        self.by_column_min = BY_COLUMN_MIN
+        self.by_column_min = fast_path.BY_COLUMN_MIN
         """Batches of so many records or more are read by column."""
 
     def begin_batch(self) -> None:
@@ -84,7 +79,7 @@ class LaneParser:
         """
         self._budgets.begin_records(batch.streams)
         by_column = len(batch) >= self.by_column_min
-        fast = fast_path_messages(batch) if by_column else no_fast_path(batch)
+        fast = fast_path.fast_path_messages(batch) if by_column else fast_path.no_fast_path(batch)
         waiting = WaitingMessages(batch, fast)
         slow_rows = self._slow_rows(batch, fast, waiting)
         with closing(self._slow_path.read(batch, slow_rows)) as slow:
@@ -101,7 +96,7 @@ class LaneParser:
         yield from self._parsed(waiting, len(batch))
 
     def _slow_rows(
-        self, batch: RawBatch, fast: FastPathMessages, waiting: WaitingMessages
+        self, batch: RawBatch, fast: fast_path.FastPathMessages, waiting: WaitingMessages
     ) -> dict[int, NoParser | None]:
         """Gather the messages of the fast path that have a parser, and give the rows of all others.
 

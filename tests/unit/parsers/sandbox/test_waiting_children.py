@@ -1,5 +1,6 @@
 """What a parser's process does while no run is given to it: nothing."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,7 @@ from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import Install, children_of, outcomes_of, program, run_of
-from tests.unit.parsers.sandbox.machine import wait_until
+from tests.unit.parsers.sandbox.machine import descendants_of, wait_until
 
 BUSY = """
 import threading
@@ -58,3 +59,20 @@ def test_a_child_that_waited_parses_the_next_run(sandboxes: Sandboxes, busy: Pro
 
     assert outcomes.verdicts == {0: Verdict.OK, 1: Verdict.OK}
     assert children_of(sandboxes._zygote.pid) == [child]
+
+
+def test_a_child_gives_back_the_memory_that_large_messages_took(sandboxes: Sandboxes) -> None:
+    json = program("json", None)
+    large = [b"[{}%s]" % (b" " * (mib << 20)) for mib in (16, 14, 12)]
+
+    kib_after = list[int]()
+    for body in (b"[{}]", *large, b"[{}]"):
+        assert outcomes_of(sandboxes, run_of(json, [body], parse_s=5)).verdicts[0] is Verdict.OK
+        kib_after.append(max(map(private_kib, descendants_of(os.getpid()))))
+
+    assert kib_after[-1] - kib_after[0] < 8 << 10
+
+
+def private_kib(pid: int) -> int:
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty:"))
