@@ -33,12 +33,7 @@ from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 from glue_jobs.parse_lane.parsers.programs import Programs
 from glue_jobs.parse_lane.reading.payloads import COPIES_S_MAX, Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch
-from glue_jobs.parse_lane.results.output_batches import (
-    SMALL_BYTES_MAX,
-    JoinedBatches,
-    OutputBatches,
-    OutputRecord,
-)
+from glue_jobs.parse_lane.results import output_batches
 
 COLLECTED_OBJECTS_MAX: Final = 5_000
 ARTIFACT_S_MAX: Final = 30.0
@@ -78,12 +73,13 @@ def parsed_batches(
     lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Parse all record batches of one task: its part of a batch of the query."""
-    rows = OutputBatches()
-    columns = JoinedBatches(small_bytes_max=0 if lane_parser.is_slow else SMALL_BYTES_MAX)
+    rows = output_batches.OutputBatches()
+    small_bytes_max = 0 if lane_parser.is_slow else output_batches.SMALL_BYTES_MAX
+    columns = output_batches.JoinedBatches(small_bytes_max=small_bytes_max)
     lane_parser.begin_batch()
     try:
         for output in _outputs(lane_parser, batches):
-            if isinstance(output, OutputRecord):
+            if isinstance(output, output_batches.OutputRecord):
                 rows.add(output)
                 if rows.is_full:
                     yield rows.taken()

@@ -46,7 +46,6 @@ def _run(*, keep: bool) -> None:
 
     def on_step(title: str) -> None:
         sys.stderr.write(f"{time.monotonic() - began_s:4.0f} s  {title}\n")
-        sys.stderr.flush()
 
     with taken_data_folder(FOLDER, fresh=True), LocalCloud(FOLDER, has_lake=True) as cloud:
         cloud.start(on_step)

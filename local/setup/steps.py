@@ -40,7 +40,6 @@ class Checkout:
 def say(line: str) -> None:
     """Show a line to the person who waits; on stderr, at once."""
     sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
 
 
 @dataclass(frozen=True)

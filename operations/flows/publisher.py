@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from time import monotonic, sleep
 from typing import Final
 
 import orjson
@@ -16,6 +17,8 @@ from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 
 _ANSWER_TIMEOUT_S: Final = 120
+_BUSY_S_MAX: Final = 2 * _ANSWER_TIMEOUT_S
+_BUSY_EVERY_S: Final = 1.0
 
 
 class ActivationRefusedError(FleetlaneError):
@@ -30,8 +33,8 @@ class ActivationRefusedError(FleetlaneError):
 def activate_by_function(aws: AwsSettings, function: str, owners: Sequence[str]) -> str:
     """Have a stage's function put into force what these owners want; give the version of all then.
 
-    Blocks until all topics are there. Raises ``ActivationRefusedError``, also where the function
-    cannot be called.
+    Blocks until all topics are there, and before that while the function works for another team.
+    Raises ``ActivationRefusedError``, also where the function cannot be called.
     """
     from botocore.config import Config  # noqa: PLC0415 - as in clients.aws
 
@@ -41,8 +44,15 @@ def activate_by_function(aws: AwsSettings, function: str, owners: Sequence[str])
     if aws.endpoint_url is not None:  # on this machine, past any proxy
         config = config.merge(Config(proxies={}))
     with asking(lambda problem: ActivationRefusedError(named, function, problem)):
-        client = aws_client("lambda", aws, config=config)
-        answer = client.invoke(FunctionName=function, Payload=event)
+        client, deadline_s = aws_client("lambda", aws, config=config), monotonic() + _BUSY_S_MAX
+        while True:
+            try:
+                answer = client.invoke(FunctionName=function, Payload=event)
+                break
+            except client.exceptions.TooManyRequestsException:  # it runs once at a time
+                if monotonic() > deadline_s:
+                    raise
+                sleep(_BUSY_EVERY_S)
     said = orjson.loads(answer["Payload"].read())
     if "FunctionError" in answer:
         kind, why = said.get("errorType", "an error"), said.get("errorMessage", "")

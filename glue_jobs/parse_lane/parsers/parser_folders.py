@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from time import monotonic, sleep
 from typing import BinaryIO, Final, Protocol
 
 import orjson
@@ -22,6 +23,9 @@ BYTES_MAX: Final = 1 << 30
 OWNER_SHARE: Final = 1 / 4
 """Of all artifacts but the one that each worker fetched last, and what of it is an owner's. Only
 those that no worker uses make room for others; where they are too few, no more are fetched."""
+
+TURN_S_MAX: Final = 5.0
+_TURN_EVERY_S: Final = 0.02
 
 COMPILE_S_MAX: Final = 10.0
 COMPILE_BYTES_MAX: Final = 1 << 30
@@ -69,8 +73,10 @@ class ParserFolders:
             with ExitStack() as failed:
                 lock = failed.enter_context(self._locked(target))
                 if not self._is_whole(artifact, target):
-                    self._make_room(target)
-                    self._fetch(artifact, target)
+                    with _in_turn(target.with_suffix(".turn")):
+                        if not self._is_whole(artifact, target):  # no other worker fetched it
+                            self._make_room(target)
+                            self._fetch(artifact, target)
                 os.utime(target)
                 failed.pop_all()
         except OSError as problem:
@@ -144,6 +150,20 @@ class ParserFolders:
             if total > bytes_max:
                 found = f"the artifacts in use have {total} bytes; the limit is {bytes_max} bytes"
                 raise OSError(errno.ENOSPC, found)
+
+
+@contextmanager
+def _in_turn(path: Path) -> Iterator[None]:
+    """Workers that start together want the same: the first fetches it, the others wait a while."""
+    with path.open("ab") as turn:
+        until_s = monotonic() + TURN_S_MAX
+        while monotonic() < until_s:
+            try:
+                fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                sleep(_TURN_EVERY_S)
+        yield
 
 
 @contextmanager

@@ -7,16 +7,10 @@ from typing import Any, Final
 
 from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.events import headers as ce
+from fleetlane.events import topics
 from fleetlane.events.envelope import Header, Message, Parking, headers_of, parked_headers
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import BulkCause, Lane
-from fleetlane.events.topics import (
-    PARKED,
-    PARKED_INLINE_BYTES_MAX,
-    RECORD_BYTES_MAX,
-    REROUTED_BYTES_MAX,
-    RawTopic,
-)
 from glue_jobs.parse_lane.reading.payloads import Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
@@ -27,21 +21,21 @@ _DIVERTED_ONCE: Final = 2
 
 
 def next_attempt(
-    record: RawRecord, message: Message, topic: RawTopic | str, **changes: Any
+    record: RawRecord, message: Message, topic: topics.RawTopic | str, **changes: Any
 ) -> OutputRecord:
     """The same message for another attempt, in ``topic``, with ``changes`` to its envelope."""
     again = replace(message, attempt=message.attempt + 1, **changes)
     return OutputRecord(str(topic), record.key, record.value, headers_of(again))
 
 
-def over_topic(message: Message, lane: Lane) -> RawTopic:
+def over_topic(message: Message, lane: Lane) -> topics.RawTopic:
     """Where a message that exceeds its flow's budget goes, beside the topics of its lane.
 
     It comes there once: what exceeds the budget of time there goes to the slow lane. What landed in
     a bulk topic without the header of its cause, which ingest always writes, counts as late.
     """
     cause = (message.bulk_cause or BulkCause.LATE) if lane is Lane.BULK else None
-    return RawTopic(lane=lane, cause=cause, is_over=True)
+    return topics.RawTopic(lane=lane, cause=cause, is_over=True)
 
 
 def deferred_record(record: RawRecord, message: Message, *, is_over: bool) -> OutputRecord:
@@ -54,9 +48,10 @@ def deferred_record(record: RawRecord, message: Message, *, is_over: bool) -> Ou
     headers = headers_of(again)
     if not message.slow_tries:
         headers.append((ce.SLOW_TRIES, b"0"))
-    topic = str(RawTopic(lane=Lane.SLOW, is_over=is_over))
+    topic = str(topics.RawTopic(lane=Lane.SLOW, is_over=is_over))
     deferred = OutputRecord(topic, record.key, record.value, headers)
-    return deferred if _size_bytes(deferred) <= REROUTED_BYTES_MAX else untouched_record(record)
+    is_small = _size_bytes(deferred) <= topics.REROUTED_BYTES_MAX
+    return deferred if is_small else untouched_record(record)
 
 
 def own_topic_record(record: RawRecord, message: Message, flow: Flow) -> OutputRecord:
@@ -66,14 +61,15 @@ def own_topic_record(record: RawRecord, message: Message, flow: Flow) -> OutputR
     """
     lane = Lane.SLOW if flow.lane is Lane.SLOW else message.lane
     own = next_attempt(record, message, flow.raw_topic(lane, device_type=message.device_type))
-    if _size_bytes(own) > RECORD_BYTES_MAX:  # no other takes it
+    if _size_bytes(own) > topics.RECORD_BYTES_MAX:  # no other takes it
         own = own._replace(topic=flow.raw_topic(Lane.SLOW, device_type=message.device_type))
     return own
 
 
 def untouched_record(record: RawRecord) -> OutputRecord:
     """The record as it came, for the slow lane again: it could not be parked just now."""
-    return OutputRecord(str(RawTopic(lane=Lane.SLOW)), record.key, record.value, record.headers)
+    slow = str(topics.RawTopic(lane=Lane.SLOW))
+    return OutputRecord(slow, record.key, record.value, record.headers)
 
 
 def parked_record(
@@ -91,9 +87,9 @@ def parked_record(
         with suppress(PayloadMissingError):  # there is nothing to copy
             kept = payloads.kept(message.reference)
             headers = [*_without(headers, (ce.DATA_REF,)), (ce.DATA_REF, kept.key.encode())]
-    parked = OutputRecord(PARKED, record.key, record.value, headers)
-    is_small = message is None or len(record.value or b"") <= PARKED_INLINE_BYTES_MAX
-    if is_small and _size_bytes(parked) <= REROUTED_BYTES_MAX:
+    parked = OutputRecord(topics.PARKED, record.key, record.value, headers)
+    is_small = message is None or len(record.value or b"") <= topics.PARKED_INLINE_BYTES_MAX
+    if is_small and _size_bytes(parked) <= topics.REROUTED_BYTES_MAX:
         return parked
     return _parked_by_reference(parked, name=str(parking.position), payloads=payloads)
 
@@ -106,7 +102,7 @@ def _parked_by_reference(parked: OutputRecord, *, name: str, payloads: Payloads)
         (ce.DATA_SHA256, reference.sha256.encode()),
     ]
     small = OutputRecord(parked.topic, parked.key, None, headers)
-    if _size_bytes(small) <= REROUTED_BYTES_MAX:
+    if _size_bytes(small) <= topics.REROUTED_BYTES_MAX:
         return small
     return small._replace(key=None, headers=_cut(headers))
 

@@ -186,7 +186,7 @@ def test_a_parser_that_is_available_again_is_used_again(
     assert (in_the_outage, after_it) == (["1.0"], ["1.1"])
 
 
-def test_workers_of_one_machine_fetch_at_once_and_share_what_they_fetched(worker: Worker) -> None:
+def test_workers_of_one_machine_that_want_the_same_at_once_fetch_it_once(worker: Worker) -> None:
     worker.deploy("tank==1.0")
     artifact = worker.parsers.offering("acme", "tank==1.0")
     assert artifact is not None
@@ -205,8 +205,9 @@ def test_workers_of_one_machine_fetch_at_once_and_share_what_they_fetched(worker
     assert found == [worker.folder / "cache" / f"acme-{artifact.sha256}"] * 4
     assert sorted(one.name for one in (worker.folder / "cache").iterdir()) == [
         found[0].name,
-        *(f"{found[0].name}.{suffix}" for suffix in ("compiled", "lock", "zip")),
+        *(f"{found[0].name}.{suffix}" for suffix in ("compiled", "lock", "turn", "zip")),
     ]
+    assert worker.asked == ["tank==1.0"]
 
 
 def _overwrite(folder: Path) -> None:

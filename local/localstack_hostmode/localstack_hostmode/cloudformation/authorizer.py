@@ -2,19 +2,13 @@
 
 from typing import Any, ClassVar
 
-from localstack.services.cloudformation.resource_provider import (
-    CloudFormationResourceProviderPlugin,
-    OperationStatus,
-    ProgressEvent,
-    ResourceProvider,
-    ResourceRequest,
-)
+from localstack.services.cloudformation import resource_provider as cfn
 
 _TTL = "authorizerResultTtlInSeconds"
 _ARGUMENTS = ("authorizerUri", "authorizerCredentials", "identitySource", _TTL)
 
 
-class AuthorizerProvider(ResourceProvider):  # type: ignore[misc]
+class AuthorizerProvider(cfn.ResourceProvider):  # type: ignore[misc]
     """Makes, changes and removes Lambda authorizers of the type REQUEST."""
 
     TYPE = "AWS::ApiGateway::Authorizer"
@@ -27,17 +21,19 @@ class AuthorizerProvider(ResourceProvider):  # type: ignore[misc]
         "readOnlyProperties": ["/properties/AuthorizerId"],
     }
 
-    def create(self, request: ResourceRequest) -> ProgressEvent:
+    def create(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
         model = request.desired_state
         if model["Type"] != "REQUEST":
             message = f"an authorizer of the type {model['Type']} is not supported; REQUEST is"
-            return ProgressEvent(OperationStatus.FAILED, resource_model=model, message=message)
+            return cfn.ProgressEvent(
+                cfn.OperationStatus.FAILED, resource_model=model, message=message
+            )
         answer = request.aws_client_factory.apigateway.create_authorizer(
             restApiId=model["RestApiId"], name=model["Name"], type="REQUEST", **_arguments(model)
         )
         return _done(model | {"AuthorizerId": answer["id"]})
 
-    def update(self, request: ResourceRequest) -> ProgressEvent:
+    def update(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
         model = {**(request.previous_state or {}), **request.desired_state}
         request.aws_client_factory.apigateway.update_authorizer(
             **_ids(model),
@@ -48,15 +44,15 @@ class AuthorizerProvider(ResourceProvider):  # type: ignore[misc]
         )
         return _done(model)
 
-    def delete(self, request: ResourceRequest) -> ProgressEvent:
+    def delete(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
         request.aws_client_factory.apigateway.delete_authorizer(**_ids(request.desired_state))
         return _done({})
 
-    def read(self, request: ResourceRequest) -> ProgressEvent:
+    def read(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
         return _done(request.desired_state)
 
 
-class AuthorizerPlugin(CloudFormationResourceProviderPlugin):  # type: ignore[misc]
+class AuthorizerPlugin(cfn.CloudFormationResourceProviderPlugin):  # type: ignore[misc]
     """The entry point by which CloudFormation finds the provider."""
 
     name = AuthorizerProvider.TYPE
@@ -75,5 +71,5 @@ def _arguments(model: dict[str, Any]) -> dict[str, Any]:
     return {key: int(value) if key == _TTL else value for key, value in named if value is not None}
 
 
-def _done(model: dict[str, Any]) -> ProgressEvent:
-    return ProgressEvent(OperationStatus.SUCCESS, resource_model=model)
+def _done(model: dict[str, Any]) -> cfn.ProgressEvent:
+    return cfn.ProgressEvent(cfn.OperationStatus.SUCCESS, resource_model=model)

@@ -8,13 +8,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from queue import Empty, SimpleQueue
 from typing import Any, ClassVar
 
-from localstack.services.cloudformation.resource_provider import (
-    CloudFormationResourceProviderPlugin,
-    OperationStatus,
-    ProgressEvent,
-    ResourceProvider,
-    ResourceRequest,
-)
+from localstack.services.cloudformation import resource_provider as cfn
 
 CUSTOM_RESOURCE = "AWS::CloudFormation::CustomResource"
 _ANSWER_TIMEOUT_S = 120.0
@@ -22,7 +16,7 @@ _ANSWER_TIMEOUT_S = 120.0
 type _Model = dict[str, Any]
 
 
-class CustomResourceProvider(ResourceProvider):  # type: ignore[misc]
+class CustomResourceProvider(cfn.ResourceProvider):  # type: ignore[misc]
     """Calls the function that ``ServiceToken`` names, and takes what it PUTs as the answer."""
 
     TYPE = CUSTOM_RESOURCE
@@ -34,20 +28,20 @@ class CustomResourceProvider(ResourceProvider):  # type: ignore[misc]
         "readOnlyProperties": ["/properties/PhysicalResourceId"],
     }
 
-    def create(self, request: ResourceRequest) -> ProgressEvent:
+    def create(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
         return _asked(request, "Create")
 
-    def update(self, request: ResourceRequest) -> ProgressEvent:
+    def update(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
         return _asked(request, "Update", old=dict(request.previous_state or {}))
 
-    def delete(self, request: ResourceRequest) -> ProgressEvent:
+    def delete(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
         return _asked(request, "Delete")
 
-    def read(self, request: ResourceRequest) -> ProgressEvent:
-        return ProgressEvent(OperationStatus.SUCCESS, resource_model=request.desired_state)
+    def read(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
+        return cfn.ProgressEvent(cfn.OperationStatus.SUCCESS, resource_model=request.desired_state)
 
 
-class CustomResourcePlugin(CloudFormationResourceProviderPlugin):  # type: ignore[misc]
+class CustomResourcePlugin(cfn.CloudFormationResourceProviderPlugin):  # type: ignore[misc]
     """The entry point by which CloudFormation finds the provider, for ``Custom::*`` too."""
 
     name = CUSTOM_RESOURCE
@@ -78,7 +72,9 @@ class _AnswerHandler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def _asked(request: ResourceRequest, kind: str, *, old: _Model | None = None) -> ProgressEvent:
+def _asked(
+    request: cfn.ResourceRequest, kind: str, *, old: _Model | None = None
+) -> cfn.ProgressEvent:
     model = dict(request.desired_state)
     known_id = (old or {}).get("PhysicalResourceId") or model.pop("PhysicalResourceId", None)
     event: _Model = {
@@ -95,14 +91,14 @@ def _asked(request: ResourceRequest, kind: str, *, old: _Model | None = None) ->
     answer = _exchanged(request, event)
     if answer.get("Status") != "SUCCESS":
         message = answer.get("Reason", "its function gave no reason")
-        return ProgressEvent(OperationStatus.FAILED, resource_model=model, message=message)
+        return cfn.ProgressEvent(cfn.OperationStatus.FAILED, resource_model=model, message=message)
     model |= answer.get("Data") or {}
     model["PhysicalResourceId"] = answer.get("PhysicalResourceId") or known_id
     remains = {} if kind == "Delete" else model
-    return ProgressEvent(OperationStatus.SUCCESS, resource_model=remains)
+    return cfn.ProgressEvent(cfn.OperationStatus.SUCCESS, resource_model=remains)
 
 
-def _exchanged(request: ResourceRequest, event: _Model) -> _Model:
+def _exchanged(request: cfn.ResourceRequest, event: _Model) -> _Model:
     """Call the function with a place to PUT its answer, and wait for that."""
     with _AnswerServer() as server:
         url = f"http://127.0.0.1:{server.server_port}/"
