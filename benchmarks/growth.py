@@ -21,7 +21,7 @@ from benchmarks.running.watched import Watched
 from fleetlane.events.topics import FLEET_PARSED, PARKED, canonical_topic
 
 PARTITIONS: Final = (1, 4, 16, 64)
-FLOWS: Final = (1, 10, 50, 200)
+FLOWS: Final = (1, 10, 50, 200, 1_000)
 FLOWS_PARTITIONS: Final = 4
 """Partitions of the raw topic while the flows grow."""
 
@@ -33,15 +33,13 @@ type Numbers = dict[str, dict[str, float]]
 
 def main() -> None:
     arguments = _arguments()
-    measured: dict[str, Callable[[Services, argparse.Namespace], Numbers]] = {
-        "by_partitions": by_partitions,
-        "by_flows": by_flows,
-    }
-    for name in arguments.only or measured:
+    for name in arguments.only or MEASURED:
         with emptied(arguments.folder) as folder, services(folder) as ready:
             ready.create_topics(["raw.slow", PARKED, FLEET_PARSED], partitions=FLOWS_PARTITIONS)
             deploy_parser(ready)
-            written = write_numbers(arguments.output, {name: measured[name](ready, arguments)})
+            numbers = MEASURED[name](ready, arguments)
+            ratios = {ratio: _growth(numbers, *of) for ratio, of in RATIOS[name].items()}
+            written = write_numbers(arguments.output, {name: numbers, **ratios})
         tell(written)
 
 
@@ -62,6 +60,25 @@ def by_flows(services: Services, arguments: argparse.Namespace) -> Numbers:
     """Flows of one parser, each with a topic of its own to write; their messages take turns."""
     services.create_topics([RAW], partitions=FLOWS_PARTITIONS)
     return {str(flows): _measured(services, arguments, flows=flows) for flows in FLOWS}
+
+
+MEASURED: Final[dict[str, Callable[[Services, argparse.Namespace], Numbers]]] = {
+    "by_partitions": by_partitions,
+    "by_flows": by_flows,
+}
+RATIOS: Final = {
+    "by_partitions": {"cpu_64_partitions_to_4": (64, 4)},
+    "by_flows": {"cpu_200_flows_to_1": (200, 1), "cpu_1000_flows_to_1": (1_000, 1)},
+}
+
+
+def _growth(numbers: Numbers, of: int, to: int) -> float:
+    """How many times as much CPU a message costs where there are ``of``, as where ``to``."""
+    return round(_cpu(numbers, of) / _cpu(numbers, to), 2)
+
+
+def _cpu(numbers: Numbers, count: int) -> float:
+    return numbers[str(count)]["cpu_s_per_million"]
 
 
 def _measured(services: Services, arguments: argparse.Namespace, *, flows: int) -> dict[str, float]:

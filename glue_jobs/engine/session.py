@@ -41,8 +41,8 @@ _REGION_OF_WORKERS: Final = f"spark.executorEnv.{_REGION}"
 SESSION_SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.scheduler.mode": "FAIR",
-    # A record batch crosses to Python once it has this many rows or bytes.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000",
+    # A record batch crosses to Python at so many rows or bytes: it is what runs of a flow are of.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
     # Read so, each column of each file leaves an allocator behind for ever: Iceberg's issue 13937.

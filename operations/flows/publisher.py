@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from time import monotonic, sleep
-from typing import Final
+from typing import Any
 
 import orjson
 
@@ -16,9 +16,7 @@ from fleetlane.events.flows.files import PublishedFlows, WantedVersion
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
 
-_ANSWER_TIMEOUT_S: Final = 120
-_BUSY_S_MAX: Final = 2 * _ANSWER_TIMEOUT_S
-_BUSY_EVERY_S: Final = 1.0
+_ANSWER_TIMEOUT_S, _BUSY_EVERY_S = 120, 1.0
 
 
 class ActivationRefusedError(FleetlaneError):
@@ -44,20 +42,24 @@ def activate_by_function(aws: AwsSettings, function: str, owners: Sequence[str])
     if aws.endpoint_url is not None:  # on this machine, past any proxy
         config = config.merge(Config(proxies={}))
     with asking(lambda problem: ActivationRefusedError(named, function, problem)):
-        client, deadline_s = aws_client("lambda", aws, config=config), monotonic() + _BUSY_S_MAX
-        while True:
-            try:
-                answer = client.invoke(FunctionName=function, Payload=event)
-                break
-            except client.exceptions.TooManyRequestsException:  # it runs once at a time
-                if monotonic() > deadline_s:
-                    raise
-                sleep(_BUSY_EVERY_S)
+        answer = _invoked(aws_client("lambda", aws, config=config), function, event)
     said = orjson.loads(answer["Payload"].read())
     if "FunctionError" in answer:
         kind, why = said.get("errorType", "an error"), said.get("errorMessage", "")
         raise ActivationRefusedError(named, kind, why)
     return str(said["version"])
+
+
+def _invoked(client: Any, function: str, event: bytes) -> Any:
+    """The answer of a function that runs once at a time, and may be at work for others."""
+    until_s = monotonic() + _ANSWER_TIMEOUT_S
+    while True:
+        try:
+            return client.invoke(FunctionName=function, Payload=event)
+        except client.exceptions.TooManyRequestsException:
+            if monotonic() > until_s:
+                raise
+        sleep(_BUSY_EVERY_S)
 
 
 class NotDeployedError(FleetlaneError):
