@@ -1,15 +1,17 @@
 """What it costs to choose a message's parser: CPU time, by a flow of several firmware ranges."""
 
 import time
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from fleetlane.events.envelope import Message
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from fleetlane.parsers.sandbox.runs import Loaded, Program
+from fleetlane.parsers.sandbox.in_process import InProcess
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
+from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 from glue_jobs.parse_lane.parsers.programs import Programs
 
 ROUNDS: Final = 9
@@ -44,24 +46,22 @@ class _OneVersion:
         return self.published_flows
 
 
-class _NothingToFetch:
+class _NoArtifacts(ParserFolders):
+    def __init__(self) -> None: ...
+
     def folder_of(self, artifact: FlowArtifact) -> Path:
         raise AssertionError(artifact.key)
 
     def answers(self, artifact: FlowArtifact) -> bool:
         return True
 
-    def release_all(self, **_: object) -> None: ...
-
-    def loaded(self, program: Program, owner: str) -> Loaded:
-        return Loaded()
+    def release_all(self, *, but: Collection[FlowArtifact] = ()) -> None: ...
 
 
 def choice_us() -> float:
     """The best of several rounds: the rest is noise."""
     flows, limits = _OneVersion(), LANE_LIMITS[Lane.STANDARD]
-    nothing: Any = _NothingToFetch()
-    programs = Programs(folders=nothing, sandboxes=nothing, limits=LANE_LIMITS[Lane.STANDARD])
+    programs = Programs(folders=_NoArtifacts(), sandboxes=InProcess(), limits=limits)
     parsers = ChosenParsers(flows=flows, earlier=flows.published, programs=programs, limits=limits)
     messages = [_message(number) for number in range(MESSAGES)]
     rounds = []

@@ -41,7 +41,7 @@ _REGION_OF_WORKERS: Final = f"spark.executorEnv.{_REGION}"
 SESSION_SETTINGS: Final[Mapping[str, str]] = {
     "spark.sql.session.timeZone": "UTC",
     "spark.scheduler.mode": "FAIR",
-    # A record batch crosses to Python at so many rows or bytes: it is what runs of a flow are of.
+    # Limits of a record batch for Python. A flow's messages in one are parsed together.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",

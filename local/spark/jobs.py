@@ -12,7 +12,7 @@ from typing import Final
 from fleetlane.events.job_arguments import HostArguments, LakeTables
 from fleetlane.events.lanes import Lane, LaneTrigger
 from fleetlane.events.stage_resources import StageResources
-from fleetlane.parsers.sandbox.settings import MALLOC
+from fleetlane.parsers.sandbox.settings import MALLOC_LIMITS
 from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
 from local.servers.java import LAPTOP, SparkJvm
 from local.servers.processes import ServerProcess
@@ -231,7 +231,7 @@ def job_environment(settings: JobSettings, folder: Path) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "TMPDIR": str(folder),
         "PYTHONUNBUFFERED": "1",
-        **MALLOC,
+        **MALLOC_LIMITS,
         "MALLOC_ARENA_MAX": "4",  # each keeps what was freed in it, as in Hadoop's own scripts
     }
 

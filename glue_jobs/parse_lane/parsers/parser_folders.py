@@ -24,8 +24,8 @@ OWNER_SHARE: Final = 1 / 4
 """Of all artifacts but the one that each worker fetched last, and what of it is an owner's. Only
 those that no worker uses make room for others; where they are too few, no more are fetched."""
 
-TURN_S_MAX: Final = 5.0
-_TURN_EVERY_S: Final = 0.02
+FETCH_LOCK_S_MAX: Final = 5.0
+_POLL_S: Final = 0.02
 
 COMPILE_S_MAX: Final = 10.0
 COMPILE_BYTES_MAX: Final = 1 << 30
@@ -73,7 +73,7 @@ class ParserFolders:
             with ExitStack() as failed:
                 lock = failed.enter_context(self._locked(target))
                 if not self._is_whole(artifact, target):
-                    with _in_turn(target.with_suffix(".turn")):
+                    with _fetch_lock(target.with_suffix(".fetching")):
                         if not self._is_whole(artifact, target):  # no other worker fetched it
                             self._make_room(target)
                             self._fetch(artifact, target)
@@ -153,16 +153,16 @@ class ParserFolders:
 
 
 @contextmanager
-def _in_turn(path: Path) -> Iterator[None]:
-    """Workers that start together want the same: the first fetches it, the others wait a while."""
-    with path.open("ab") as turn:
-        until_s = monotonic() + TURN_S_MAX
+def _fetch_lock(path: Path) -> Iterator[None]:
+    """Lets one worker fetch an artifact while the others wait, up to a limit."""
+    with path.open("ab") as lock:
+        until_s = monotonic() + FETCH_LOCK_S_MAX
         while monotonic() < until_s:
             try:
-                fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                sleep(_TURN_EVERY_S)
+                sleep(_POLL_S)
         yield
 
 

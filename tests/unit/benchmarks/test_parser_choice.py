@@ -1,4 +1,4 @@
-"""The benchmark of a parser's choice goes with what it measures: it stands in for its parts."""
+"""Tests of the parser choice benchmark: it runs against the current interfaces."""
 
 from benchmarks.parser_choice import choice_us
 

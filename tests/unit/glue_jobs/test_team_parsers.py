@@ -205,7 +205,7 @@ def test_workers_of_one_machine_that_want_the_same_at_once_fetch_it_once(worker:
     assert found == [worker.folder / "cache" / f"acme-{artifact.sha256}"] * 4
     assert sorted(one.name for one in (worker.folder / "cache").iterdir()) == [
         found[0].name,
-        *(f"{found[0].name}.{suffix}" for suffix in ("compiled", "lock", "turn", "zip")),
+        *(f"{found[0].name}.{suffix}" for suffix in ("compiled", "fetching", "lock", "zip")),
     ]
     assert worker.asked == ["tank==1.0"]
 

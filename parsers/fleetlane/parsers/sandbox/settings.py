@@ -10,7 +10,7 @@ _INHERITED: Final = (
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"),
 )
 
-MALLOC: Final = {"MALLOC_MMAP_THRESHOLD_": "4194304", "MALLOC_TRIM_THRESHOLD_": "4194304"}
+MALLOC_LIMITS: Final = {"MALLOC_MMAP_THRESHOLD_": "4194304", "MALLOC_TRIM_THRESHOLD_": "4194304"}
 """In bytes. Left to itself, glibc raises both to the largest block that was freed: a process would
 keep what one large message took."""
 

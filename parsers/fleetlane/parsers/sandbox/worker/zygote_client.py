@@ -20,7 +20,7 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.sandbox.jail.entering import Part, remove_folder
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
-from fleetlane.parsers.sandbox.settings import MALLOC, inherited_environment
+from fleetlane.parsers.sandbox.settings import MALLOC_LIMITS, inherited_environment
 from fleetlane.parsers.sandbox.time_budget import Stopwatch
 
 ANSWER_S_MAX: Final = 10.0
@@ -137,7 +137,7 @@ class Zygote:
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and code
                 command,
-                env={**inherited_environment(), **MALLOC},
+                env={**inherited_environment(), **MALLOC_LIMITS},
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,  # it survives a kill of the worker's group, to clean up
