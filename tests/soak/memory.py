@@ -36,9 +36,9 @@ stored. So it grows with what is accepted, and is reported only."""
 
 AFTER_FULL_COLLECTIONS: Final = "heap after full collections"
 AT_REST: Final = "heap at rest"
-_COLLECTIONS: Final = 6
+_COLLECTIONS: Final = 18
 _BETWEEN_COLLECTIONS_S: Final = 5.0
-"""Spark's cleaner removes what a collection found unreachable; a last batch may still run."""
+"""Spark's cleaner removes what a collection found unreachable; a last batch may run a minute."""
 
 
 class MemorySampler:
