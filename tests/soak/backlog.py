@@ -102,6 +102,7 @@ class Observer:
         self.history: list[Waiting] = []
         self._reader = KafkaReader(platform.endpoints.kafka, pattern=LEDGER_TOPICS)
         self._over = threading.Event()
+        self._problem: Exception | None = None
         self._thread = threading.Thread(target=self._observe, daemon=True)
 
     def read_available(self) -> list[Record]:
@@ -112,6 +113,11 @@ class Observer:
 
     def start(self) -> None:
         self._thread.start()
+
+    def check(self) -> None:
+        """Raise what ended the observation, if anything did: all waiting would be in vain."""
+        if self._problem is not None:
+            raise self._problem
 
     def stop(self) -> None:
         """Read no more by itself."""
@@ -129,5 +135,8 @@ class Observer:
                 spooled = len(object_keys(self._platform.s3, SPOOL_BUCKET))
             except (KafkaUnreadableError, BotoCoreError, ClientError):
                 continue  # nobody knows what waits
+            except Exception as problem:  # noqa: BLE001 - the thread's edge
+                self._problem = problem
+                return
             by_place = {**self.outcomes.waiting(), SPOOL: spooled}
             self.history.append(Waiting(at_s=began_s, by_place=by_place))

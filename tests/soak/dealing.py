@@ -86,6 +86,7 @@ class DealtFaults:
             tell(f"soak: {problem}")
         ended_s = time.time()
         while True:
+            self._observer.check()
             history, outcomes = list(self._observer.history), self._observer.outcomes
             record = fault_record(
                 fault.kind, (began_s, ended_s), history, normal, outcomes.first_row_s
