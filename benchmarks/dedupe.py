@@ -1,16 +1,17 @@
-"""What a batch of ``deduplicate`` costs as the keys grow that it holds, by the job's own step.
+"""What a batch of ``deduplicate`` costs as the events grow that it remembers, by its own step.
 
 Batches of new events come from Spark's own source of rows and go nowhere, so that Kafka is left
-out. Writes milliseconds by keys held into a JSON file.
+out. Writes milliseconds by events remembered into a JSON file, beside those of a query that only
+copies records.
 """
 
 import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from statistics import median
+from statistics import mean
 from typing import Any, Final
 
 import orjson
@@ -19,16 +20,20 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.kept_numbers import write_numbers
+from benchmarks.running.process_tree import tree_resident_mib
 from benchmarks.running.session import session_here
 from glue_jobs.deduplicate.main import session_with_state, unique_records
 from local.checkout import ROOT
 
 BATCH_EVENTS: Final = 100_000
-KEYS: Final = (100_000, 300_000, 1_000_000, 2_000_000, 3_000_000)
+REMEMBERED: Final = (100_000, 1_000_000, 3_000_000, 10_000_000)
 WINDOW_S: Final = 3_600
 PARTITIONS: Final = 2
-AROUND: Final = 3
-"""The median of this many batches is reported, for about the same number of keys."""
+AROUND: Final = 8
+"""Reported is the mean of so many batches, as every second one joins segments, every fourth more of
+them; of the first ones their mean, once a query of ``WARM_UP_BATCHES`` warmed up the JVM."""
+
+WARM_UP_BATCHES: Final = 12
 
 
 def main() -> None:
@@ -37,56 +42,78 @@ def main() -> None:
     output: Path = arguments.parse_args().output
     with tempfile.TemporaryDirectory() as folder:
         session = session_here("dedupe", {"spark.local.dir": f"{folder}/scratch"})
-        batches = _batches(session, Path(folder))
+        own, running = session_with_state(session, partitions=PARTITIONS), Path(folder)
+        _batches(_unique(own), running / "warm-up", events=WARM_UP_BATCHES * BATCH_EVENTS)
+        plain, _ = _batches(_events(own), running / "plain", events=WARM_UP_BATCHES * BATCH_EVENTS)
+        batches, python_mib = _batches(
+            _unique(own), running / "unique", events=REMEMBERED[-1] + BATCH_EVENTS
+        )
         session.stop()
-    sys.stdout.write(
-        write_numbers(output, {"batch_events": BATCH_EVENTS, "keys": by_keys(batches)})
-    )
+    sys.stdout.write(write_numbers(output, numbers(plain, batches, python_mib)))
 
 
-def by_keys(batches: list[Mapping[str, Any]]) -> dict[str, dict[str, float]]:
-    """Of each number of keys: a whole batch, and the look through all keys in it."""
-    return {str(keys): _around(keys, batches) for keys in KEYS}
+def numbers(
+    plain: Sequence[Mapping[str, Any]], batches: Sequence[Mapping[str, Any]], python_mib: float
+) -> dict[str, Any]:
+    """``new_event_us`` is what one takes longer than one that is only copied, of a batch's time.
 
-
-def _around(keys: int, batches: list[Mapping[str, Any]]) -> dict[str, float]:
-    near = sorted(batches, key=lambda one: abs(_state(one)["numRowsTotal"] - keys))[:AROUND]
+    ``state_mib`` is RocksDB's memory, and that of Spark's Python workers.
+    """
+    by_events = {str(events): _around(events, batches) for events in REMEMBERED}
+    first, last = by_events[str(REMEMBERED[0])], by_events[str(REMEMBERED[-1])]
+    copied_ms = mean(one["durationMs"]["triggerExecution"] for one in plain[-AROUND:])
     return {
-        "batch_ms": median(one["durationMs"]["triggerExecution"] for one in near),
-        "keys_looked_through_ms": median(_state(one)["allRemovalsTimeMs"] for one in near),
-        "looked_up_ms": median(_state(one)["allUpdatesTimeMs"] for one in near),
-        "committed_ms": median(_state(one)["commitTimeMs"] for one in near),
-        "memory_mib": round(median(_state(one)["memoryUsedBytes"] for one in near) / 2**20, 1),
+        "batch_10m_to_100k": round(last["batch_ms"] / first["batch_ms"], 2),
+        "new_event_us": round((last["batch_ms"] - copied_ms) * 1_000 / BATCH_EVENTS, 1),
+        "state_mib": round(last["memory_mib"] + python_mib),
+        "copied_batch_ms": round(copied_ms),
+        "batch_events": BATCH_EVENTS,
+        "remembered": by_events,
     }
 
 
-def _state(batch: Mapping[str, Any]) -> Mapping[str, Any]:
-    state: Mapping[str, Any] = batch["stateOperators"][0]
-    return state
+def _around(events: int, batches: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    number = events // BATCH_EVENTS
+    near = batches[max(1, number - AROUND + 1) : max(number, AROUND // 2) + 1]
+    states = [one["stateOperators"][0] for one in near]
+    return {
+        "batch_ms": round(mean(one["durationMs"]["triggerExecution"] for one in near)),
+        "batch_ms_max": max(one["durationMs"]["triggerExecution"] for one in near),
+        "committed_ms": round(mean(one["commitTimeMs"] for one in states)),
+        "memory_mib": round(max(one["memoryUsedBytes"] for one in states) / 2**20, 1),
+    }
 
 
-def _batches(session: SparkSession, folder: Path) -> list[Mapping[str, Any]]:
-    own = session_with_state(session, partitions=PARTITIONS)
-    query = (
-        unique_records(_events(own), stream="gps", window_s=WINDOW_S)
-        .writeStream.format("noop")
-        .option("checkpointLocation", str(folder / "checkpoint"))
-        .start()
-    )
+def _unique(session: SparkSession) -> DataFrame:
+    return unique_records(_events(session), stream="gps", window_s=WINDOW_S)
+
+
+def _batches(
+    records: DataFrame, folder: Path, *, events: int
+) -> tuple[list[Mapping[str, Any]], float]:
+    """All batches until so many events came, and the memory of Python's workers then, in MiB."""
+    writer = records.writeStream.format("noop").option("checkpointLocation", str(folder))
+    query = writer.start()
     found: dict[int, Mapping[str, Any]] = {}
-    while max(map(_keys_held, found.values()), default=0) < KEYS[-1] + BATCH_EVENTS:
-        found |= {one["batchId"]: one for one in _progress(query) if one["stateOperators"]}
-        time.sleep(0.5)
+    while len(found) <= events // BATCH_EVENTS:
+        error = query.exception()
+        if error is not None:
+            raise error
+        found |= {one["batchId"]: one for one in _progress(query)}
+        time.sleep(0.2)
+    python_mib = _python_mib(records.sparkSession)
     query.stop()
-    return [found[number] for number in sorted(found)]
+    return [found[number] for number in sorted(found)], python_mib
+
+
+def _python_mib(session: SparkSession) -> float:
+    jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - PySpark has no other way in
+    java = int(jvm.java.lang.ProcessHandle.current().pid())
+    return tree_resident_mib(java) - tree_resident_mib(java, is_whole=False)
 
 
 def _progress(query: StreamingQuery) -> list[Mapping[str, Any]]:
     return [orjson.loads(one.json) for one in query.recentProgress]
-
-
-def _keys_held(batch: Mapping[str, Any]) -> int:
-    return int(_state(batch)["numRowsTotal"])
 
 
 def _events(session: SparkSession) -> DataFrame:

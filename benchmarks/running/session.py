@@ -1,6 +1,7 @@
 """A Spark session in this process, with the jobs' own settings."""
 
 import os
+import sys
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -16,6 +17,7 @@ _SLOTS_MAX: Final = 2
 
 def session_here(application: str, settings: Mapping[str, str] = _NO_MORE) -> SparkSession:
     """Start it, with these settings on top; it logs errors alone."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable  # noqa: TID251 - where PySpark looks
     builder: SparkSession.Builder = SparkSession.builder.appName(application)
     ours = {
         **SESSION_SETTINGS,

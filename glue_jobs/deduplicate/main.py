@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Final
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -14,14 +14,15 @@ from clients.flows import store
 from fleetlane.events.job_arguments import DeduplicateArguments
 from fleetlane.events.topic_patterns import canonical_pattern
 from fleetlane.events.topics import unique_topic
+from glue_jobs.deduplicate.bundles import BUNDLES_TYPE, NEEDED, RECORDS_TYPE, bundled, unbundled
+from glue_jobs.deduplicate.seen_events import LeaveOutRepeats
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.ended_queries import ended_queries
 from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
 
-STATE: Final = "ids and revisions of events, in RocksDB"
-"""What the query keeps between batches; change this name whenever its columns change. A key that
-an older release wrote otherwise is forgotten in time, and drops nothing new."""
+STATE: Final = "digests of events by bucket, in RocksDB"
+"""What the query keeps between batches; change this name whenever its columns change."""
 
 _STORE: Final = "spark.sql.streaming.stateStore"
 STATE_SETTINGS: Final[Mapping[str, str]] = {
@@ -41,27 +42,18 @@ def unique_records(canonical: DataFrame, *, stream: str, window_s: int) -> DataF
     """Leave out events that came within the window already; records stay as they are.
 
     Needs the columns of ``raw_records``; gives topic string, and key, value, headers untouched.
-    A key is forgotten by when it was read, not by any time of a record's: whatever lags, or was
+    An event is forgotten by when it was read, not by any time of a record's: whatever lags, or was
     in the spool for days, is new when it is new.
     """
-    return (
-        canonical.withColumn("event", _event())
-        .withColumn("read_at", F.current_timestamp())
-        .withWatermark("read_at", f"{window_s} seconds")
-        .dropDuplicatesWithinWatermark(["event"])
-        .select(F.lit(unique_topic(stream)).alias("topic"), "key", "value", "headers")
+    bundles = canonical.select(*NEEDED).mapInArrow(bundled, BUNDLES_TYPE).groupBy("bucket")
+    new = bundles.transformWithStateInPandas(
+        LeaveOutRepeats(window_s * 1_000),
+        outputStructType="records binary",
+        outputMode="Append",
+        timeMode="ProcessingTime",
     )
-
-
-def _event() -> Column:
-    """What makes two records the same event. One that is no event of ours is like no other.
-
-    Of another parser it is another: the lake keeps one parser's events of a message, and all.
-    """
-    read = F.from_json(F.col("value").cast("string"), "id string, revision string, parser string")
-    place = F.concat_ws("/", "topic", "partition", "offset")
-    parts = read["id"], F.lit("#"), read["revision"], F.lit("#"), read["parser"]
-    return F.coalesce(F.concat(*parts), place)
+    records = new.mapInArrow(unbundled, RECORDS_TYPE)
+    return records.select(F.lit(unique_topic(stream)).alias("topic"), "key", "value", "headers")
 
 
 def start(session: SparkSession, arguments: DeduplicateArguments) -> Supervisor:

@@ -67,7 +67,7 @@ NOT_ALLOWED = {
     "a topic": ('topic = "own"', "topic", "'own'", "lane, stream, device_type"),
     "oversize": ('oversize = "drop"', "oversize", "'drop'", "slow, truncate"),
     "a yes": ('dedupe_by_content = "yes"', "dedupe_by_content", "'yes'", "expected `bool`"),
-    "a window": ("dedupe = { window_s = 86400 }", "dedupe.window_s", "86400", "60 to 3600"),
+    "a window": ("dedupe = { window_s = 86401 }", "dedupe.window_s", "86401", "60 to 86400"),
     "a unit": (
         'event_time = { field = "t", unit = "us" }',
         "event_time.unit",

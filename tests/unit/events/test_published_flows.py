@@ -54,7 +54,7 @@ flows = st.builds(
     topic=st.sampled_from(RawStrategy),
     oversize=st.sampled_from(["slow", "truncate"]),
     dedupe_by_content=st.booleans(),
-    dedupe=st.none() | st.builds(DedupeRule, window_s=st.integers(60, 3_600)),
+    dedupe=st.none() | st.builds(DedupeRule, window_s=st.integers(60, 86_400)),
     identity=identities,
     canonical=st.builds(
         CanonicalRule,

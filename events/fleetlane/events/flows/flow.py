@@ -130,10 +130,10 @@ class DevicesRule(_Table, frozen=True, kw_only=True):
 class DedupeRule(_Table, frozen=True, kw_only=True):
     """Canonical events go to ``unique.<stream>`` besides, without repeats of the last ``window_s``.
 
-    All keys of twice that time are held, and looked through at each batch: hence the limit.
+    Sixteen bytes of each event are held for so long: hence the limit.
     """
 
-    window_s: Annotated[int, Meta(ge=60, le=3_600)] = 600
+    window_s: Annotated[int, Meta(ge=60, le=86_400)] = 600
 
 
 class Flow(_Table, frozen=True, kw_only=True):
