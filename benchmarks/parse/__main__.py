@@ -5,10 +5,11 @@ import json
 import shutil
 import time
 from collections import defaultdict
+from itertools import product
 from pathlib import Path
 from typing import Final
 
-from benchmarks.parse.contenders import Contender, contenders
+from benchmarks.parse.contenders import Contender, contenders, slow_contenders
 from benchmarks.parse.peers.environments import PeerMissingError
 from benchmarks.parse.report import report
 from benchmarks.parse.stage import stage
@@ -21,21 +22,32 @@ from local.checkout import ROOT
 _SPARE_MESSAGES: Final = 100_000
 """More messages than are measured, so that no contender runs dry."""
 
+_SLOW_WARM_UP: Final = 6_000
+"""More than come to a child at once, before it is known that its parser is slow."""
+
+_SLOW_MESSAGES: Final = 10_000
+
 
 def main() -> None:
     arguments = _arguments()
     folder: Path = arguments.folder
     shutil.rmtree(folder, ignore_errors=True)
     rounds, warm_up, messages = arguments.rounds, arguments.warm_up, arguments.messages
-    all_contenders = contenders(_loops_for(40.0))
-    names = arguments.only or [one.name for one in all_contenders]
+    wanted, slow = (
+        [one for one in some if one.name in (arguments.only or [one.name])]
+        for some in (contenders(_loops_for(40.0)), slow_contenders())
+    )
     trials = defaultdict[str, list[Trial]](list)
-    with stage(folder, warm_up + messages + _SPARE_MESSAGES) as ready:
-        for number in range(rounds):
-            for contender in all_contenders:
-                if contender.name in names:
-                    trial = _measured_or_skipped(contender, ready, number, warm_up, messages)
-                    trials[contender.name] += [trial] if trial else []
+    if wanted:
+        with stage(folder, warm_up + messages + _SPARE_MESSAGES) as ready:
+            for number, contender in product(range(rounds), wanted):
+                trial = _measured_or_skipped(contender, ready, number, warm_up, messages)
+                trials[contender.name] += [trial] if trial else []
+    if slow:
+        with stage(folder / "slow", 2 * (_SLOW_WARM_UP + _SLOW_MESSAGES), partitions=1) as ready:
+            for contender in slow:
+                trial = _measured_or_skipped(contender, ready, 0, _SLOW_WARM_UP, _SLOW_MESSAGES)
+                trials[contender.name] += [trial] if trial else []
     numbers = report({name: of for name, of in trials.items() if of})
     output: Path = arguments.output
     output.parent.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -31,6 +32,7 @@ class Contender:
     name: str
     commands: Commands
     loops: int = 0
+    sleep_ms: int = 0
     share: float = 1.0
     output_topic: str = canonical_topic(STREAM)
     records_a_message: int = EVENTS
@@ -47,6 +49,21 @@ def contenders(loops_40us: int) -> tuple[Contender, ...]:
         Contender(name="bytewax", commands=_bytewax, share=0.5),
         Contender(name="quix", commands=_quix, share=0.3),
     )
+
+
+def slow_contenders() -> tuple[Contender, ...]:
+    """The job in one partition with a parser that sleeps 5 ms: in one child, and in four."""
+    return tuple(
+        Contender(name=f"slow_{children}", commands=partial(_slow_job, children), sleep_ms=5)
+        for children in (1, 4)
+    )
+
+
+def _slow_job(
+    children: int, services: Services, folder: Path, _loops: int
+) -> Sequence[Sequence[str]]:
+    job = f"parse_lane --lane standard --children_max {children}"
+    return [submitted_lanes(services, folder, job)]
 
 
 def _job(services: Services, folder: Path, _loops: int) -> Sequence[Sequence[str]]:

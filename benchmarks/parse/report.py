@@ -27,6 +27,8 @@ def report(trials: Mapping[str, Sequence[Trial]]) -> dict[str, object]:
     }
     if "job" in rate and "bare" in rate:
         numbers["rate_to_bare"] = round(rate["job"] / rate["bare"], 3)
+    if {"slow_1", "slow_4"} <= rate.keys():
+        numbers["slow_partition_speedup"] = round(rate["slow_4"] / rate["slow_1"], 2)
     for name, of in trials.items():
         numbers[f"{name}_cpu_s_per_million"] = round(cpu[name], 2)
         numbers[f"{name}_messages_per_s"] = round(rate[name])

@@ -12,11 +12,11 @@ from fleetlane.events.topics import FLEET_PARSED, PARKED, canonical_topic
 
 
 @contextmanager
-def stage(folder: Path, messages: int) -> Iterator[Services]:
+def stage(folder: Path, messages: int, *, partitions: int = PARTITIONS) -> Iterator[Services]:
     """Start broker and S3 in ``folder``, and write the messages; all is stopped at the end."""
     with services(folder) as ready:
         outputs = (canonical_topic(STREAM), FLEET_PARSED, COPIES_TOPIC, PARKED)
-        ready.create_topics([RAW_TOPIC, "raw.slow", *outputs], partitions=PARTITIONS)
-        write_messages(ready.bootstrap_servers, messages)
+        ready.create_topics([RAW_TOPIC, "raw.slow", *outputs], partitions=partitions)
+        write_messages(ready.bootstrap_servers, messages, partitions=partitions)
         ready.deploy(Path(readings_parser.__file__), "readings", "Readings")
         yield ready

@@ -35,7 +35,7 @@ def measured(
     Raises:
         NotDoneError: It ended early, took too long, or wrote anything but what is expected.
     """
-    services.publish([flow(contender.loops)])
+    services.publish([flow(contender.loops, contender.sleep_ms)])
     topic = contender.output_topic
     before = services.end_offset(topic)
     with ExitStack() as stack:

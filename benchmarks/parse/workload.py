@@ -29,8 +29,8 @@ _NAMES: Final = (
 )
 
 
-def flow(loops: int) -> Flow:
-    """The flow of all contenders. Its parser runs ``loops`` loops for each message."""
+def flow(loops: int, sleep_ms: int = 0) -> Flow:
+    """The flow of all contenders. Its parser runs ``loops`` loops for each message, and sleeps."""
     text = f"""
         stream = "{STREAM}"
         owner = "benchmarks"
@@ -39,7 +39,7 @@ def flow(loops: int) -> Flow:
         unit = "ms"
         [[parsers]]
         use = "readings==1.0"
-        options = {{ loops = {loops} }}
+        options = {{ loops = {loops}, sleep_ms = {sleep_ms} }}
     """
     return flow_from_toml(text, file=f"{STREAM}.toml")
 
@@ -71,7 +71,7 @@ def number_of(raw_id: str) -> int:
     return int(raw_id[1:], 16)
 
 
-def write_messages(bootstrap_servers: str, count: int) -> None:
+def write_messages(bootstrap_servers: str, count: int, *, partitions: int = PARTITIONS) -> None:
     """Write messages 0 to ``count`` to the raw topic, as ingest would."""
     producer = Producer(
         {
@@ -87,7 +87,7 @@ def write_messages(bootstrap_servers: str, count: int) -> None:
         headers: Any = headers_of(one)  # the stub wants a list of wider pairs
         while True:
             try:
-                producer.produce(*record, headers=headers, partition=number % PARTITIONS)
+                producer.produce(*record, headers=headers, partition=number % partitions)
                 break
             except BufferError:
                 producer.poll(0.05)

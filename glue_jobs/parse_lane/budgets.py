@@ -71,7 +71,7 @@ class FlowBudgets:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._monotonic = monotonic
-        self.lane, self.is_over = lane, is_over
+        self.lane, self.is_over, self.children_max = lane, is_over, limits.children_max
         self._limits, self._is_blocking = limits, is_blocking
         is_counted = lane in (Lane.BULK, Lane.SLOW) and not (is_over or is_blocking)
         self._shares = _Shares(lane, limits) if is_counted else None

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from typing import Final
 
 import numpy as np
@@ -54,7 +55,8 @@ class LaneParser:
         With ``halt`` the records are of a blocking flow, and one that fails stops all behind it.
         """
         self._lane, self._budgets, self._parsers = budgets.lane, budgets, parsers
-        self._payloads, self._sandboxes, self._now_ms = payloads, sandboxes, now_ms
+        self._payloads, self._now_ms = payloads, now_ms
+        self._parse = partial(sandboxes.parsed, children_max=budgets.children_max)
         self._slow_path = SlowPath(parsers=parsers, payloads=payloads, budgets=budgets)
         self._halt, self.halts_on_errors = halt, halt is not None
         """Whether records are to come one by one, as the next may not be for it to parse."""
@@ -121,7 +123,7 @@ class LaneParser:
     def _parsed(self, waiting: WaitingMessages, until: int) -> Iterator[Output]:
         parsed = list[ParsedBatch]()
         for waiting_run in waiting.taken(until):
-            for result in self._sandboxes.parsed(waiting_run.run, self._budgets.time):
+            for result in self._parse(waiting_run.run, self._budgets.time):
                 yield canonical_batch(result.records)
                 self._budgets.charge_output(waiting_run.chosen.assignment, result.records)
                 attempts = result.attempts

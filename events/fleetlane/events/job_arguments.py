@@ -113,7 +113,7 @@ class ParseLaneArguments(FlowsArguments):
 
     With a ``blocking_stream`` the query reads that stream's own topic, and no other; so it does
     with a ``bulk_cause``, or what ``is_over`` its flow's budget. The bulk and slow lanes' batches
-    grow with the ``workers``. The last three replace the lane's own limits; ``None`` leaves the
+    grow with the ``workers``. The last four replace the lane's own limits; ``None`` leaves the
     lane's. With the ``trigger`` ``real-time``, which is the fast lane's alone, batches last
     ``real_time_batch_ms``.
     """
@@ -128,6 +128,7 @@ class ParseLaneArguments(FlowsArguments):
     workers: int = 1
     trigger: lanes.LaneTrigger = lanes.LaneTrigger.MICRO_BATCHES
     real_time_batch_ms: int = REAL_TIME_BATCH_MS
+    children_max: int | None = None
     trigger_ms: int | None = None
     parse_ms_max: int | None = None
     messages_per_batch_max: int | None = None
@@ -145,6 +146,7 @@ class ParseLaneArguments(FlowsArguments):
             self.lane, self.workers, self.bulk_cause, is_over=self.is_over
         )
         given: dict[str, Any] = {
+            "children_max": self.children_max,
             "trigger_ms": self.trigger_ms,
             "parse_ms_max": self.parse_ms_max,
             "messages_per_batch_max": self.messages_per_batch_max or of_workers,

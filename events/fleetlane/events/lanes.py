@@ -90,7 +90,8 @@ class LaneLimits:
     """What a lane allows one message and one batch, and when it alarms.
 
     A message may take ``uncharged_share`` of its limit, and children still finish a batch long
-    before the lane is late. What it takes more is charged to its flow's time budget.
+    before the lane is late. What it takes more is charged to its flow's time budget. A task parses
+    up to ``children_max`` messages of a slow parser at once.
 
     The bulk and slow lanes' batches are those of one worker, and grow with the workers. What of
     them exceeds its flow's budget goes once to another topic, whose batches have
@@ -109,6 +110,7 @@ class LaneLimits:
     over_messages_per_batch_max: int = 0
     uncharged_share: float = 0.1
     niceness: int = 0
+    children_max: int = 1
     lag_alarm_s: int
     growth: GrowthLimits = GrowthLimits()
     stalled_after_s: int = 60

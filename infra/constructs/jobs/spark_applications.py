@@ -24,6 +24,9 @@ _JOB_NAMES: Final = {
 WORKER_CPUS: Final = 4
 """On Glue's G.1X, and of our workers on EMR: each runs as many tasks."""
 
+CHILDREN_MAX: Final = 4
+"""So many messages of a slow parser a task parses at once, where slots are left over."""
+
 LAKE_RECORDS_PER_WORKER: Final = 200_000
 """As many a batch of the lake has for each worker but the driver's: what fits its memory."""
 
@@ -77,6 +80,10 @@ class SparkApplication:
         return max(1, self.workers - 1)
 
     @property
+    def slots(self) -> int:
+        return WORKER_CPUS * self.executors
+
+    @property
     def has_metadata(self) -> bool:
         return self.lane is Lane.STANDARD
 
@@ -102,7 +109,7 @@ class SparkApplication:
             application=APPLICATION_PREFIX + self.name,
             jobs="; ".join(_job(job) for job in self._jobs(places)),
             region=places.region,
-            shuffle_partitions=WORKER_CPUS * self.executors,
+            shuffle_partitions=self.slots,
         )
         return host.to_argv()
 
@@ -120,6 +127,7 @@ class SparkApplication:
             "metrics_namespace": namespace_of(stage.name),
             "lane": self.lane,
             "workers": executors,
+            "children_max": min(CHILDREN_MAX, max(1, self.slots // stage.topic_partitions)),
             "sandbox": stage.sandbox,
         }
         for kind, own in self._kinds():

@@ -30,7 +30,9 @@ class InProcess:
         """Take parsers that are loaded already; the others are loaded when a run needs them."""
         self._parsers: dict[Program, Parser | Attempt] = dict(parsers or {})
 
-    def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]:
+    def parsed(
+        self, run: Run, time_budget: TimeBudget, *, children_max: int = 1
+    ) -> Iterator[Result]:
         parser, place = self._loaded(run.program), 0
         if isinstance(parser, Attempt):
             attempts = [(place, parser) for place in range(len(run.bodies))]

@@ -12,7 +12,9 @@ from fleetlane.parsers.sandbox.time_budget import TimeBudget
 class ParsesRuns(Protocol):
     """Parses messages within limits: ``sandboxes.Sandboxes``, or ``in_process.InProcess``."""
 
-    def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]: ...
+    def parsed(
+        self, run: Run, time_budget: TimeBudget, *, children_max: int = 1
+    ) -> Iterator[Result]: ...
 
     def loaded(self, program: Program, owner: str) -> Loaded: ...
 

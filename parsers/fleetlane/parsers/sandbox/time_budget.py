@@ -21,6 +21,9 @@ NO_END_S: Final = 1e6
 SHORT_US_MIN: Final = 5_000
 """No message is cut before: a computer that does something else in between would cut quick ones."""
 
+SEVERAL_FROM_US: Final = 1_000
+"""Beside such a message the start of another child, and its share of a run, cost nothing."""
+
 OWNER_FLOWS: Final = 4
 """An owner's flows have together what so many have, however many it publishes."""
 
@@ -71,14 +74,18 @@ class TimeBudget:
         """Whether messages of the flow may be tried, if only with the shorter limit."""
         return self.left_us(assignment) + self._overdraft_us + beyond_us >= 0
 
-    def allowance(self, assignment: Assignment) -> TimeAllowance:
-        """What messages that are tried now may use."""
+    def is_slow(self, assignment: Assignment) -> bool:
+        """Whether most of the flow's messages take so long that several are parsed at once."""
+        return self._usual_us.get(assignment.flow.stream, 0.0) >= SEVERAL_FROM_US
+
+    def allowance(self, assignment: Assignment, *, sharers: int = 1) -> TimeAllowance:
+        """What messages that are tried now may use, of so many that are tried at once."""
         tenth_us = assignment.usual_s * 1e6
         usual_us = self._usual_us.get(assignment.flow.stream, tenth_us)
         short_us = min(tenth_us, max(SHORT_US_MIN, _SHORT_TO_USUAL * usual_us))
-        left_us = max(-self._overdraft_us, self.left_us(assignment))
-        output_bytes = self.output.left_bytes(assignment.flow.stream)
-        return TimeAllowance(left_us, self._overdraft_us, int(short_us), output_bytes)
+        left_us = max(-self._overdraft_us, self.left_us(assignment)) // sharers
+        output_bytes = self.output.left_bytes(assignment.flow.stream) // sharers
+        return TimeAllowance(left_us, self._overdraft_us // sharers, int(short_us), output_bytes)
 
     def charge(self, assignment: Assignment, charged_us: int, parse_us: Sequence[int] = ()) -> None:
         """Take what messages have used. ``parse_us`` of each: 0 where it was not tried."""

@@ -39,7 +39,12 @@ OUT_OF_BOUNDS = {
 }
 """What the kernel cannot refuse: the worker ends it, and the message is to blame."""
 
-MAY_BE = {"bombs-with-threads": {Verdict.CRASHED}, "forges-a-sender": {Verdict.OK}}
+MAY_BE = {
+    "bombs-with-threads": {Verdict.CRASHED},
+    "forges-a-sender": {Verdict.OK},
+    # A slow disk takes its time first.
+    **{escape: {Verdict.TIMEOUT} for escape in ESCAPES if escape.startswith("fills-its-folder")},
+}
 """Threads meet the limit of the address space, or the worker's: whichever is first. And a message's
 sender is read before its parser runs: only those behind it are another's, and tried again."""
 

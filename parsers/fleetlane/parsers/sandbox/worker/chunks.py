@@ -118,10 +118,11 @@ class Slots:
             chunk.memory.close()
 
 
-def chunk_bounds(run: Run) -> Iterator[tuple[int, int]]:
+def chunk_bounds(run: Run, places: range) -> Iterator[tuple[int, int]]:
     """Where each chunk begins, and how many messages it has: bounded in number and bytes."""
-    first = 0
-    while first < len(run.bodies):
-        count = fitting(run.bodies, first, CHUNK_MESSAGES, CHUNK_BODY_BYTES)
+    first = places.start
+    while first < places.stop:
+        most = min(CHUNK_MESSAGES, places.stop - first)
+        count = fitting(run.bodies, first, most, CHUNK_BODY_BYTES)
         yield first, count
         first += count

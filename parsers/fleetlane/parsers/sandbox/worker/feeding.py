@@ -1,4 +1,4 @@
-"""One run fed to a child, chunk by chunk; a child that dies is replaced, and the run goes on.
+"""A run fed to a child, chunk by chunk; a child that dies is replaced, and the run goes on.
 
 The child is sent a few requests ahead, so that it never waits for the worker, and is not asked for
 each message, so that a message costs no round trip. The price is that a death leaves messages that
@@ -8,6 +8,7 @@ the child died: docs/sandbox.md ("Blame") says how the blame is made sure.
 
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -46,10 +47,22 @@ CHILDREN_USED_UP: Final = Attempt(Verdict.CHILDREN_USED_UP)
 
 
 class Feeding:
-    """The state of one run: what is still to be sent, and what was sent and not answered yet."""
+    """The state of one run: what is still to be sent, and what was sent and not answered yet.
 
-    def __init__(self, run: Run, *, children: Children, time_budget: TimeBudget) -> None:
+    It is of the messages at ``places``, with one of ``sharers`` equal shares of what is left.
+    """
+
+    def __init__(
+        self,
+        run: Run,
+        places: range,
+        *,
+        children: Children,
+        time_budget: TimeBudget,
+        sharers: int = 1,
+    ) -> None:
         self._run, self._children, self._time_budget = run, children, time_budget
+        self._unsent, self._sharers = chunk_bounds(run, places), sharers
         self._slots, self._topics = children.slots, run.assignment.topics
         self._waiting: deque[Piece | Retry] = deque()
         self._asked: deque[Piece] = deque()
@@ -57,21 +70,32 @@ class Feeding:
         self._refused: Attempt | None = None
         self._ahead_us = 0
 
+    def begin(self) -> None:
+        """Send ahead what a child may be sent, so that it works while others are waited for."""
+        self._write()
+        if self._refusal() is None:
+            with suppress(ParserNotLoadedError):  # the first step says so
+                self._ask()
+
     def results(self) -> Iterator[Result]:
-        """Give every message of the run one result; results of one chunk follow each other."""
-        try:
-            for first, count in chunk_bounds(self._run):
-                while not self._slots.has_free:
-                    yield from self._step()
-                chunk = self._slots.written(self._run, first, count)
-                self._chunks.add(chunk)
-                self._waiting.append(Piece(chunk=chunk, first=0, count=count))
-            while self._waiting or self._asked:
-                yield from self._step()
-        finally:
-            self._children.rest(is_busy=bool(self._asked))
-            for chunk in self._chunks:
-                self._slots.release(chunk)
+        """Give every message one result; results of one chunk follow each other."""
+        self._write()
+        while self._waiting or self._asked:
+            yield from self._step()
+            self._write()
+
+    def close(self) -> None:
+        """Leave the child to the next run, whether or not this one is done."""
+        self._children.rest(is_busy=bool(self._asked))
+        for chunk in self._chunks:
+            self._slots.release(chunk)
+
+    def _write(self) -> None:
+        """Write chunks into all slots that are free."""
+        while self._slots.has_free and (bounds := next(self._unsent, None)):
+            chunk = self._slots.written(self._run, *bounds)
+            self._chunks.add(chunk)
+            self._waiting.append(Piece(chunk=chunk, first=0, count=chunk.count))
 
     def _step(self) -> Iterator[Result]:
         if not self._asked:
@@ -131,7 +155,7 @@ class Feeding:
             self._children.reload_us = 0
 
     def _send(self, child: ParserChild, piece: Piece) -> None:
-        allowance = self._time_budget.allowance(self._run.assignment)
+        allowance = self._time_budget.allowance(self._run.assignment, sharers=self._sharers)
         piece.allowed_s = allowance.total_s
         child.ask(piece.request(child.charged, allowance), piece.chunk.memory)
 

@@ -2,6 +2,7 @@
 
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterator
+from itertools import pairwise
 from typing import Final
 
 from fleetlane.events.token_bucket import TokenBucket
@@ -29,7 +30,7 @@ WAITING_BYTES_MAX: Final = 1 << 30
 
 
 class Sandboxes:
-    """Has a child a program, which waits for the next run.
+    """Has a child a program, or several of a slow one, which wait for the next run.
 
     Beyond ``PROGRAMS_MAX`` or ``waiting_bytes_max`` the ones used least recently are ended.
 
@@ -57,20 +58,39 @@ class Sandboxes:
             lambda: (new_respawns(), new_retries())
         )
         self._loads, self._waiting_bytes_max = Loads(loads_s_max), waiting_bytes_max
-        self._children: OrderedDict[Program, Children] = OrderedDict()
+        self._children: OrderedDict[tuple[Program, int], Children] = OrderedDict()
 
     def jail_problems(self) -> dict[str, str]:
         """What is wrong with parts of the jail on this system, by part; nothing if it is whole."""
         return self._zygote.problems()
 
-    def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]:
+    def parsed(
+        self, run: Run, time_budget: TimeBudget, *, children_max: int = 1
+    ) -> Iterator[Result]:
         """Parse the messages of a run. Nothing that a parser does raises anything here.
 
-        One run at a time: the next one only after all results of this one, or after ``close`` of
-        this iterator. A result's records may be kept as long as wanted.
+        A slow parser has up to ``children_max`` children at once, each for a part of the run; its
+        results are in order all the same. One run at a time: the next one only after all results of
+        this one, or after ``close`` of this iterator. A result's records may be kept as long as
+        wanted.
         """
-        children = self._of(run.program, run.assignment.flow.owner)
-        return Feeding(run, children=children, time_budget=time_budget).results()
+        messages = len(run.bodies)
+        count = children_max if time_budget.is_slow(run.assignment) else 1
+        count = max(1, min(messages, count))
+        ends = [messages * place // count for place in range(count + 1)]
+        several = [self._of(run.program, run.assignment.flow.owner, n) for n in range(count)]
+        feedings = [
+            Feeding(run, range(*part), children=one, time_budget=time_budget, sharers=count)
+            for part, one in zip(pairwise(ends), several, strict=True)
+        ]
+        try:
+            for feeding in feedings[1:] and feedings:
+                feeding.begin()
+            for feeding in feedings:
+                yield from feeding.results()
+        finally:
+            for feeding in feedings:
+                feeding.close()
 
     def loaded(self, program: Program, owner: str) -> Loaded:
         """Have a child load the program, if none has: ``owner`` has less time for it."""
@@ -88,17 +108,18 @@ class Sandboxes:
         self._children.clear()
         self._zygote.close()
 
-    def _of(self, program: Program, owner: str) -> Children:
-        children = self._children.get(program)
-        if children is None or next(reversed(self._children)) != program:
+    def _of(self, program: Program, owner: str, number: int = 0) -> Children:
+        key = program, number
+        children = self._children.get(key)
+        if children is None or next(reversed(self._children)) != key:
             self._make_room_beside(program)
         if children is None:
             respawns, retries = self._rates[program]
-            children = self._children[program] = Children(
+            children = self._children[key] = Children(
                 program, zygote=self._zygote, loads=self._loads, respawns=respawns, retries=retries
             )
         children.owner = owner
-        self._children.move_to_end(program)
+        self._children.move_to_end(key)
         return children
 
     def _make_room_beside(self, program: Program) -> None:
@@ -107,8 +128,8 @@ class Sandboxes:
         What each owner used last has room first, then the second of each: few are safe from many.
         """
         left, left_bytes = PROGRAMS_MAX - 1, self._waiting_bytes_max
-        others, counts = [one for one in reversed(self._children) if one != program], Counter[str]()
-        place = dict[Program, int]()
+        others = [one for one in reversed(self._children) if one[0] != program]
+        place, counts = dict[tuple[Program, int], int](), Counter[str]()
         for other in others:
             counts[self._children[other].owner] += 1
             place[other] = counts[self._children[other].owner]
