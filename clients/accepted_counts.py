@@ -18,6 +18,7 @@ from clients.aws import CloudWatchClient, asking
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import NAMESPACE, Dimension, FunctionMetric
+from fleetlane.events.times import millis_of
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch.type_defs import MetricDataResultTypeDef, MetricOutputTypeDef
@@ -117,11 +118,10 @@ def _counts_of(
 ) -> Mapping[AcceptedMinute, int]:
     by = dict(_by(metric))
     stream, lane = by[Dimension.STREAM], Lane(by[Dimension.LANE])
-    counts = Counter[AcceptedMinute]()
-    for began, count in zip(data["Timestamps"], data["Values"], strict=True):
-        minute_ms = int(began.timestamp() * 1_000)
-        counts[AcceptedMinute(stream=stream, lane=lane, minute_ms=minute_ms)] += int(count)
-    return counts
+    return {
+        AcceptedMinute(stream=stream, lane=lane, minute_ms=millis_of(began)): int(count)
+        for began, count in zip(data["Timestamps"], data["Values"], strict=True)
+    }
 
 
 class _About(msgspec.Struct):

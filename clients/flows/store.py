@@ -16,6 +16,7 @@ from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import VERSION_CHARS, PublishedFlows, WantedVersion, version_of
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S
+from fleetlane.events.times import millis_of
 
 BEFORE_MAX: Final = 20
 _JSON: Final = "application/json"
@@ -96,7 +97,7 @@ class FlowVersions:
         """The names of all versions, and when each was published last, in epoch milliseconds."""
         for one in self._objects.listed(self._prefix):
             version = one["Key"].removeprefix(self._prefix).removesuffix(".json")
-            yield version, int(one["LastModified"].timestamp() * 1000)
+            yield version, millis_of(one["LastModified"])
 
 
 class FlowStore(FlowVersions):
@@ -129,11 +130,10 @@ class FlowStore(FlowVersions):
         before = [one for one in history if one != version][:BEFORE_MAX]
         current = msgspec.structs.replace(flows, before=tuple(before), owners=owners or {})
         replaced = None if found is None else found.version
-        body = current.to_json()
         is_known = in_place_of in (None, *history[:1])
         # A write whose answer was lost is refused when it is tried again, and was done.
         if not is_known or not (
-            self._objects.put_in_place_of(replaced, key, body, ContentType=_JSON)
+            self._objects.put_in_place_of(replaced, key, current.to_json(), ContentType=_JSON)
             or self.in_force() == current
         ):
             raise FlowsOvertakenError(key, "another version is in force by now")

@@ -21,6 +21,7 @@ from clients.kafka.producer_record import ProducerRecord
 from fleetlane.events import headers as ce
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.s3_keys import SPOOL
+from fleetlane.events.times import millis_of
 
 SHARDS: Final = "01234567"
 """S3 takes 3,500 objects a second under one beginning of a key."""
@@ -116,10 +117,9 @@ def _key(first: ProducerRecord, sha256: bytes, now_ms: int) -> str:
 def _minute_of(key: str) -> int:
     """When an object was put; one whose key says nothing of it is as old as can be."""
     try:
-        minute = datetime.strptime(key.split("/")[2], _MINUTE).replace(tzinfo=UTC)
+        return millis_of(datetime.strptime(key.split("/")[2], _MINUTE).replace(tzinfo=UTC))
     except (IndexError, ValueError):
         return 0
-    return int(minute.timestamp() * 1000)
 
 
 def spooled_bytes(records: Sequence[ProducerRecord]) -> bytes:
@@ -135,8 +135,7 @@ def records_in(spooled: bytes, *, key: str) -> list[ProducerRecord]:
         found = spooled[:_SHOWN_BYTES].split(b"\n", 1)[0]
         raise SpoolUnreadableError(key, f"begins with {found!r}, not with {_FIRST_LINE!r}")
     try:
-        return msgspec.msgpack.decode(
-            memoryview(spooled)[len(_FIRST_LINE) :], type=list[ProducerRecord]
-        )
+        body = memoryview(spooled)[len(_FIRST_LINE) :]
+        return msgspec.msgpack.decode(body, type=list[ProducerRecord])
     except msgspec.MsgspecError as problem:
         raise SpoolUnreadableError(key, str(problem)) from None
