@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
 from clients import device_api
 from fleetlane.events.canary import CanaryMessage, Route
@@ -31,6 +31,9 @@ class OtherReceiptError(FleetlaneError):
     wanted: str
     received: object
     sentence = "the receipt names {received}, not {wanted}"
+
+
+_FAILURES: Final = (device_api.MessageRefusedError, device_api.NoAnswerError, OtherReceiptError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,16 +83,11 @@ class Canary:
         for again in range(TRIES_MAX - 1, -1, -1):
             try:
                 self._send(message, token)
-            except (
-                device_api.MessageRefusedError,
-                device_api.NoAnswerError,
-                OtherReceiptError,
-            ) as problem:
+                break
+            except _FAILURES as problem:
                 if not again or not _is_worth_another_try(problem):
                     return problem
                 self.wait(_AGAIN_AFTER_S)
-            else:
-                break
         return None
 
     def _send(self, message: CanaryMessage, token: str) -> None:
@@ -110,7 +108,7 @@ class Canary:
             raise OtherReceiptError(message.raw_id, receipt.get("id"))
 
 
-def _is_worth_another_try(problem: Any) -> bool:
+def _is_worth_another_try(problem: FleetlaneError) -> bool:
     if isinstance(problem, device_api.MessageRefusedError):
         status = problem.status
         return status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR

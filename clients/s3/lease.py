@@ -112,12 +112,10 @@ class Lease:
         """Take the lease as soon as it is free; gives its token. Blocks, if need be for ever."""
         while True:
             try:
-                token = self._taken()
+                if (token := self._taken()) is not None:
+                    return token
             except LeaseUnavailableError as problem:
                 _log.warning("%s", problem)
-            else:
-                if token is not None:
-                    return token
             self._wait(self.renewed_every_s)
 
     def renew(self) -> None:

@@ -52,10 +52,9 @@ class Repeats:
             return
         try:
             self.store().keep_all(receipts)
+            self.breaker.succeeded()
         except ReceiptsUnavailableError as problem:
             self._failed(problem)
-        else:
-            self.breaker.succeeded()
 
     def _is_left_alone(self) -> bool:
         return self.breaker.turn(self._now_ms()) is Turn.LEAVE

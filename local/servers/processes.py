@@ -172,7 +172,6 @@ class ServerProcess:
         return "\n".join(text.splitlines()[-lines_max:])
 
     def death(self) -> ServerDiedError:
-        """The error that says how it ended."""
         return ServerDiedError(self.name, self.exit_code, self.log_path, self.log_tail())
 
     def _prepare(self) -> None:
@@ -186,13 +185,12 @@ class ServerProcess:
         while True:
             try:
                 fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return log
             except BlockingIOError:
                 if time.monotonic() > deadline:
                     log.close()
                     raise ServerAlreadyRunsError(self.name, self.log_path) from None
                 time.sleep(_POLL_INTERVAL_S)
-            else:
-                return log
 
     def _started_guard(self, log: BinaryIO) -> subprocess.Popen[bytes]:
         script = str(Path(guard.__file__).resolve())
