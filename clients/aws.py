@@ -108,8 +108,7 @@ def is_missing(problem: Exception) -> bool:
 
 def is_overtaken(problem: Exception) -> bool:
     """Whether a conditional write was refused: somebody else wrote, or writes right now."""
-    refusals = {"PreconditionFailed", "ConditionalRequestConflict", "412", "409"}
-    return _code_of(problem) in refusals
+    return _code_of(problem) in {"PreconditionFailed", "ConditionalRequestConflict", "412", "409"}
 
 
 def _code_of(problem: Exception) -> str | None:

@@ -22,7 +22,6 @@ from fleetlane.events.names import audience_of
 AUDIENCE: Final = audience_of("local")
 """Of the platform on this machine."""
 
-
 type PrivateKey = Ed25519PrivateKey | ec.EllipticCurvePrivateKey
 
 

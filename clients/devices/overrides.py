@@ -54,9 +54,8 @@ class OverridesStore:
         for _ in range(_TRIES_MAX):
             present, version = self._read()
             wanted = changed(present).next_version(now_ms=now_ms)
-            body = wanted.to_json()
             if self._objects.put_in_place_of(
-                version, OVERRIDES_KEY, body, ContentType="application/json"
+                version, OVERRIDES_KEY, wanted.to_json(), ContentType="application/json"
             ):
                 return wanted
             self._pause(random.uniform(0, _PAUSE_S_MAX))  # noqa: S311 - no secret

@@ -9,14 +9,12 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.topics import PARKED, topic_settings
 
-REFUSALS: Final = frozenset(
-    {
-        KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001 - librdkafka's own errors begin so
-        KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
-        KafkaError.UNKNOWN_TOPIC_OR_PART,
-        KafkaError.TOPIC_AUTHORIZATION_FAILED,
-        KafkaError.MSG_SIZE_TOO_LARGE,
-    }
+REFUSALS: Final = (
+    KafkaError._UNKNOWN_TOPIC,  # noqa: SLF001 - librdkafka's own errors begin so
+    KafkaError._UNKNOWN_PARTITION,  # noqa: SLF001
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED,
+    KafkaError.MSG_SIZE_TOO_LARGE,
 )
 """Kafka answers, and would take other records."""
 

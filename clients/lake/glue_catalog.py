@@ -39,9 +39,8 @@ def put_view(glue: "GlueClient", database: str, view: LakeView) -> bool:
             glue.create_table(DatabaseName=database, TableInput=wanted)
             return True
         if found.get("TableType") != _VIEW:
-            raise ViewNotPutError(
-                view.name, f"what has that name is no view but {found.get('TableType')}"
-            )
+            problem = f"what has that name is no view but {found.get('TableType')}"
+            raise ViewNotPutError(view.name, problem)
         if found.get("ViewOriginalText") == wanted.get("ViewOriginalText"):
             return False
         glue.update_table(DatabaseName=database, TableInput=wanted, SkipArchive=True)

@@ -92,7 +92,6 @@ class LaptopLake:
 
 
 def _files(metadata: Mapping[str, Any], table: LakeTable) -> list[Mapping[str, Any]]:
-    """The files of a table's current snapshot."""
     snapshots = {one["snapshot-id"]: one for one in metadata.get("snapshots", ())}
     current = snapshots.get(metadata.get("current-snapshot-id"))
     manifests = () if current is None else _records(current["manifest-list"])

@@ -100,7 +100,6 @@ _DIALECTS: Final = {
     ),
 }
 
-
 ATHENA_TYPES: Final = {
     Kind.BOOLEAN: "boolean",
     Kind.DATE: "date",

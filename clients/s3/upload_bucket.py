@@ -107,10 +107,9 @@ class UploadBucket:
 
     def listed(self, *, after: str, uploads_max: int) -> list[ListedUpload]:
         """List uploads behind a key, oldest first."""
-        found = islice(self._objects.listed(UPLOADS, after=after), uploads_max)
         return [
             ListedUpload(key=one["Key"], stored_millis=int(one["LastModified"].timestamp()) * 1000)
-            for one in found
+            for one in islice(self._objects.listed(UPLOADS, after=after), uploads_max)
         ]
 
     def landed_between(self, *, after: str, last: str) -> frozenset[str]:
