@@ -74,12 +74,9 @@ def _bearer_token(event: Mapping[str, Any]) -> str:
 def _policy(device: RegisteredDevice, method_arn: str) -> dict[str, Any]:
     """Covers every route of the stage: it is kept for the token, not for the route."""
     api, stage = method_arn.split("/")[:2]
+    resource = f"{api}/{stage}/*/v1/*"
     effect = "Deny" if device.status is DeviceStatus.REVOKED else "Allow"
-    statement = {
-        "Action": "execute-api:Invoke",
-        "Effect": effect,
-        "Resource": f"{api}/{stage}/*/v1/*",
-    }
+    statement = {"Action": "execute-api:Invoke", "Effect": effect, "Resource": resource}
     return {
         "principalId": device.device_id,
         "policyDocument": {"Version": "2012-10-17", "Statement": [statement]},

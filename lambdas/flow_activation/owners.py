@@ -81,9 +81,8 @@ def _wanted(owner: str, owned: flow_store.OwnerFlows) -> PublishedFlows:
     except (flow_store.FlowsNotPublishedError, flow_store.FlowsUnreadableError) as problem:
         raise service.FlowsRefusedError(wanted.version, str(problem)) from problem
     for foreign in _foreign(published, owner):
-        raise service.FlowsRefusedError(
-            wanted.version, f"{foreign}, and lies below {owners_flows(owner)}"
-        )
+        why = f"{foreign}, and lies below {owners_flows(owner)}"
+        raise service.FlowsRefusedError(wanted.version, why)
     return published
 
 

@@ -70,11 +70,10 @@ class Senders:
             raise NotItsGatewayError(self.sender.device_id, device_id)
         if device.status is DeviceStatus.REVOKED:
             raise RevokedDeviceError(device_id)
-        is_quarantined = device.status is DeviceStatus.QUARANTINED or self.sender.is_quarantined
         return Sender(
             device_id=device_id,
             device_type=device.device_type,
-            is_quarantined=is_quarantined,
+            is_quarantined=device.status is DeviceStatus.QUARANTINED or self.sender.is_quarantined,
             registered_ms=device.registered_ms,
         )
 

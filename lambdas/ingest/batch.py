@@ -56,11 +56,8 @@ def _admitted(
     if isinstance(device, FleetlaneError):
         return device
     return InboundMessage(
-        device_type=device.device_type,
-        is_quarantined=device.is_quarantined,
-        registered_ms=device.registered_ms,
         asked=Lane.STANDARD,
         arrival_millis=arrival_millis,
         via=senders.via(entry.device_id),
-        **msgspec.structs.asdict(entry),
+        **msgspec.structs.asdict(device) | msgspec.structs.asdict(entry),
     )

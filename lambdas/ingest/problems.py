@@ -75,7 +75,6 @@ OVERRIDES_UNAVAILABLE: Final = MetricLine(Service.INGEST, FunctionMetric.OVERRID
 FLOWS_UNAVAILABLE: Final = MetricLine(Service.INGEST, FunctionMetric.FLOWS_UNAVAILABLE)
 RECEIPTS_UNAVAILABLE: Final = MetricLine(Service.INGEST, FunctionMetric.RECEIPTS_UNAVAILABLE)
 
-
 logger = Logger(service="ingest")
 
 
