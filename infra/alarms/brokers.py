@@ -33,9 +33,8 @@ def broker_alarms(cluster_name: str, stage: Stage) -> Iterator[AlarmRule]:
         for kind, metric, threshold, periods in conditions:
             name = f"broker-{{broker}}-{kind}"
             yield AlarmRule(kind=name, of=of, metric=metric, threshold=threshold, periods=periods)
-    yield AlarmRule(
-        kind="partitions-are-offline", metric=_metric("OfflinePartitionsCount", cluster)
-    )
+    offline = _metric("OfflinePartitionsCount", cluster)
+    yield AlarmRule(kind="partitions-are-offline", metric=offline)
 
 
 def _cpu_percent(by: dict[str, str]) -> cloudwatch.MathExpression:

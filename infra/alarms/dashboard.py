@@ -24,9 +24,8 @@ def add_dashboard(
     ours = OurMetrics(stage)
     page = cloudwatch.Dashboard(scope, "Dashboard", dashboard_name=f"fleetlane-{stage.name}")
     for some in batched(alarms, _WIDGET_ALARMS_MAX, strict=False):
-        page.add_widgets(
-            cloudwatch.AlarmStatusWidget(alarms=list(some), title="Alarms", width=_PAGE_WIDTH)
-        )
+        states = cloudwatch.AlarmStatusWidget(alarms=list(some), title="Alarms", width=_PAGE_WIDTH)
+        page.add_widgets(states)
     page.add_widgets(*(_lag_of(ours, lane) for lane in Lane))
     page.add_widgets(*(_outcomes_of(ours, lane) for lane in Lane))
     counts = (ApiMetric.REQUESTS, ApiMetric.REFUSED, ApiMetric.FAILED)

@@ -68,16 +68,10 @@ def _api_alarms(api: device_api.DeviceApi) -> Iterator[AlarmRule]:
 
 def _function_alarms(ours: OurMetrics, edge: Edge) -> Iterator[AlarmRule]:
     """A function counts that it cannot read what it decides by, and goes on without it."""
-    functions = {
-        "ingest": edge.ingest,
-        "uploads": edge.uploads.issuing,
-        "authorizer": edge.authorizer,
-    }
-    for name, one in functions.items():
+    for one in (edge.ingest, edge.uploads.issuing, edge.authorizer):
+        of = {"function": one.node.id}
         throttles = one.function.metric_throttles(period=Duration.minutes(1))
-        yield AlarmRule(
-            kind="{function}-is-throttled", of={"function": name}, metric=throttles, periods=3
-        )
+        yield AlarmRule(kind="{function}-is-throttled", of=of, metric=throttles, periods=3)
     errors = edge.flow_activation.function.metric_errors(period=Duration.minutes(5))
     yield AlarmRule(kind="flow-activation-fails", metric=errors)
 
@@ -88,8 +82,7 @@ def _function_alarms(ours: OurMetrics, edge: Edge) -> Iterator[AlarmRule]:
         ("upload-overrides-unavailable", Service.UPLOADS, counts.OVERRIDES_UNAVAILABLE),
         ("receipts-unavailable", Service.INGEST, counts.RECEIPTS_UNAVAILABLE),
     ):
-        count = ours.of(metric, {Dimension.SERVICE: service})
-        yield AlarmRule(kind=kind, metric=count, periods=5)
+        yield AlarmRule(kind=kind, metric=ours.of(metric, {Dimension.SERVICE: service}), periods=5)
 
 
 def _upload_alarms(uploads: UploadFunctions) -> Iterator[AlarmRule]:
