@@ -11,17 +11,14 @@ RETRY_AFTER_S: Final = {ProblemTag.SLOW_DOWN: 2, ProblemTag.TRY_LATER: 5, "WAF_F
 """Where a retry can succeed; the firewall counts an address's requests over five minutes."""
 
 _TRY_LATER: Final = (ProblemTag.TRY_LATER, "the request could not be answered now")
-_NO_TOKEN: Final = (ProblemTag.UNAUTHENTICATED, "the token is missing or proves nothing")
-_DENIED: Final = (ProblemTag.FORBIDDEN, "the device may not send here")
 _SLOW_DOWN: Final = (ProblemTag.SLOW_DOWN, "too many requests")
-_BLOCKED: Final = (ProblemTag.SLOW_DOWN, "too many requests from this address")
 _NO_ROUTE: Final = (ProblemTag.NO_ROUTE, "no such path and method")
 _TOO_LARGE: Final = "the body is too large; POST /v1/uploads/{stream} takes more"
 
 PROBLEMS: Final = {
-    "UNAUTHORIZED": _NO_TOKEN,
-    "ACCESS_DENIED": _DENIED,
-    "WAF_FILTERED": _BLOCKED,
+    "UNAUTHORIZED": (ProblemTag.UNAUTHENTICATED, "the token is missing or proves nothing"),
+    "ACCESS_DENIED": (ProblemTag.FORBIDDEN, "the device may not send here"),
+    "WAF_FILTERED": (ProblemTag.SLOW_DOWN, "too many requests from this address"),
     "MISSING_AUTHENTICATION_TOKEN": _NO_ROUTE,
     "INVALID_SIGNATURE": _NO_ROUTE,  # of a token where there is no path, to API Gateway
     "RESOURCE_NOT_FOUND": _NO_ROUTE,
