@@ -99,8 +99,7 @@ def _add_cloud_stacks(app: App, stage: Stage, artifacts: Artifacts, flows: Publi
     )
     ingest = Ingest(app, context=context)
     processing = Processing(app, context=context, streaming=streaming)
-    activation = ingest.flow_activation.function
-    processing.publish(flows, artifacts.parsers_folder(), activation)
+    processing.publish(flows, artifacts.parsers_folder(), ingest.flow_activation.function)
     watching = Watching(app, edge=ingest.edge, streaming=streaming, processing=processing)
     if stage.has_operator_host:
         Operators(app, context=context)

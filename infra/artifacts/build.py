@@ -34,9 +34,8 @@ def build_wheels(uv: Uv, *, scratch: Path, folder: Path) -> Mapping[str, Path]:
 
 def _built(uv: Uv, project: str, folder: Path) -> Path:
     where = ["--out-dir", str(folder), "--no-create-gitignore"]
-    archive.run_uv(
-        uv, "build", "--wheel", "--package", project, *where, subject=f"wheel of {project}"
-    )
+    subject = f"wheel of {project}"
+    archive.run_uv(uv, "build", "--wheel", "--package", project, *where, subject=subject)
     (wheel,) = folder.glob("*.whl")
     size_bytes = wheel.stat().st_size
     if size_bytes > WHEEL_BYTES_MAX:

@@ -44,8 +44,7 @@ def seen_arn(owner: Resource, arn: str, *, reader: IConstruct) -> str:
     if stack is Stack.of(reader):
         logical_id = stack.resolve(arn)["Fn::GetAtt"][0]
         return f"<{logical_id}.Arn>"
-    exported: str = stack.resolve(stack.export_value(arn))["Fn::ImportValue"]
-    return exported
+    return str(stack.resolve(stack.export_value(arn))["Fn::ImportValue"])
 
 
 READ: Final = ("s3:GetObject",)

@@ -95,16 +95,13 @@ class Ingest(PlatformStack):
                 "RECEIPTS_TABLE": stores.receipts.table_name,
             },
         )
-        rights.grant_items(ingest.role, stores.registry, ["dynamodb:BatchGetItem"])
-        rights.grant_items(
-            ingest.role, stores.receipts, ["dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"]
-        )
-        rights.grant_objects(ingest.role, stores.payloads, rights.WRITE, s3_keys.PAYLOADS)
-        rights.grant_objects(ingest.role, stores.spool, rights.WRITE, s3_keys.SPOOL)
-        rights.grant_objects(
-            ingest.role, stores.artifacts, rights.READ, s3_keys.FLOWS, s3_keys.OVERRIDES
-        )
-        self._context.kafka.grant_write(ingest.role, (RAW_TOPICS,))
+        role, reads = ingest.role, ["dynamodb:BatchGetItem"]
+        rights.grant_items(role, stores.registry, reads)
+        rights.grant_items(role, stores.receipts, [*reads, "dynamodb:BatchWriteItem"])
+        rights.grant_objects(role, stores.payloads, rights.WRITE, s3_keys.PAYLOADS)
+        rights.grant_objects(role, stores.spool, rights.WRITE, s3_keys.SPOOL)
+        rights.grant_objects(role, stores.artifacts, rights.READ, s3_keys.FLOWS, s3_keys.OVERRIDES)
+        self._context.kafka.grant_write(role, (RAW_TOPICS,))
         return ingest
 
     def _authorizer(self) -> PlatformFunction:
@@ -122,38 +119,35 @@ class Ingest(PlatformStack):
 
     def _flow_activation(self) -> PlatformFunction:
         """One at a time: two that make different versions current would race."""
+        kafka, artifacts = self._context.kafka, self._stores.artifacts
         activation = self._function(
             "flow_activation",
             size=FunctionSize(timeout_s=90, concurrency=self._context.reserved(1)),
             environment={
-                **self._context.kafka.settings,
-                "FLOWS_BUCKET": self._stores.artifacts.bucket_name,
+                **kafka.settings,
+                "FLOWS_BUCKET": artifacts.bucket_name,
                 "TOPIC_PARTITIONS": str(self.stage.topic_partitions),
                 "TOPIC_REPLICATION": str(self.stage.topic_replication),
                 "REPLICAS_MAX": str(self.stage.replicas_max),
             },
         )
-        rights.grant_objects(
-            activation.role, self._stores.artifacts, rights.READ_WRITE, s3_keys.FLOWS
-        )
-        rights.grant_objects(activation.role, self._stores.artifacts, rights.READ, s3_keys.PARSERS)
-        if self._context.kafka.access is not None:
+        rights.grant_objects(activation.role, artifacts, rights.READ_WRITE, s3_keys.FLOWS)
+        rights.grant_objects(activation.role, artifacts, rights.READ, s3_keys.PARSERS)
+        if kafka.access is not None:
             topics = (RAW_TOPICS, CANONICAL_TOPICS, UNIQUE_TOPICS)
-            self._context.kafka.access.grant_create(activation.role, topics)
+            kafka.access.grant_create(activation.role, topics)
         return activation
 
     def _respool(self) -> None:
         """One at a time: two would do the same twice. A late run is skipped."""
+        kafka, spool = self._context.kafka, self._stores.spool
         respool = self._function(
             "respool",
             size=FunctionSize(memory_mib=1024, timeout_s=58, concurrency=self._context.reserved(1)),
-            environment={
-                **self._context.kafka.settings,
-                "SPOOL_BUCKET": self._stores.spool.bucket_name,
-            },
+            environment={**kafka.settings, "SPOOL_BUCKET": spool.bucket_name},
         )
-        rights.grant_objects(respool.role, self._stores.spool, rights.EVERY, s3_keys.SPOOL)
-        self._context.kafka.grant_write(respool.role, (RAW_TOPICS,))
+        rights.grant_objects(respool.role, spool, rights.EVERY, s3_keys.SPOOL)
+        kafka.grant_write(respool.role, (RAW_TOPICS,))
         every_minute = Duration.minutes(1)
         respool.function.configure_async_invoke(retry_attempts=0, max_event_age=every_minute)
         events.Rule(

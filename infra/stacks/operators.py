@@ -83,9 +83,8 @@ class Operators(PlatformStack):
             user_data_causes_replacement=True,
         )
         rights.suppress(machine, "EC29", "It holds nothing: a deploy of other code replaces it.")
-        document = ssm.CfnDocument(
-            self, "Session", content=_session(stage.region), document_type="Session"
-        )
+        content = _session(stage.region)
+        document = ssm.CfnDocument(self, "Session", content=content, document_type="Session")
         found = OperatorHost(instance=machine.instance_id, document=document.ref)
         ssm.StringParameter(
             self,

@@ -18,7 +18,6 @@ from infra.stages import Stage
 
 _BY_CDK = "CDK's own function for one call of an API while deploying; it is not called in between."
 
-
 KAFKA_VERSION: Final = "3.9.x.kraft"
 """Topics as resources need 3.6 or later; the jobs' client is 3.9."""
 

@@ -44,8 +44,7 @@ class Watching(PlatformStack):
             *fleet_alarms(stage),
             *ledger_alarms(ours),
         ]
-        alarms = [self._alarm(rule) for rule in rules]
-        add_dashboard(self, stage, api=edge.api, alarms=alarms)
+        add_dashboard(self, stage, api=edge.api, alarms=[self._alarm(rule) for rule in rules])
 
     def _alarm(self, rule: AlarmRule) -> cloudwatch.Alarm:
         compared, missing = cloudwatch.ComparisonOperator, cloudwatch.TreatMissingData

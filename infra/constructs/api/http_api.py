@@ -116,8 +116,5 @@ class HttpDeviceApi(device_api.DeviceApi):
 
 
 def _settings(per_s: int, burst: int) -> dict[str, Any]:
-    return {
-        "DetailedMetricsEnabled": True,
-        "ThrottlingRateLimit": per_s,
-        "ThrottlingBurstLimit": burst,
-    }
+    limits = {"ThrottlingRateLimit": per_s, "ThrottlingBurstLimit": burst}
+    return {"DetailedMetricsEnabled": True, **limits}

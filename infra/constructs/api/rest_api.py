@@ -30,7 +30,6 @@ _ACCESS_LOG: Final[Mapping[str, bool]] = {
 }
 """What, when, how long, and how it ended: no body, no token, no address."""
 _NO_WAF: Final = "Devices are authenticated and the stage is throttled; a firewall is optional."
-_OPAQUE: Final = "Bodies are opaque bytes; ingest validates the rest of a request."
 _DEVICES: Final = "Devices sign tokens with their own keys; they are not users of a pool."
 
 
@@ -78,7 +77,7 @@ class RestDeviceApi(device_api.DeviceApi):
             disable_execute_api_endpoint=not stage.has_default_address,
             deploy_options=self._stage_options(),
         )
-        suppress(api, "APIG2", _OPAQUE)
+        suppress(api, "APIG2", "Bodies are opaque bytes; ingest validates the rest of a request.")
         if stage.is_cloud:
             # pragma: allowlist nextline secret
             writes_logs = "service-role/AmazonAPIGatewayPushToCloudWatchLogs"
@@ -100,12 +99,11 @@ class RestDeviceApi(device_api.DeviceApi):
         }
         if not stage.is_cloud:
             return apigateway.StageOptions(**limits, method_options=self._methods())
-        group = log_group(self, "AccessLogs")
         return apigateway.StageOptions(
             **limits,
             **_WATCHED,
             method_options=self._methods(**_WATCHED),
-            access_log_destination=apigateway.LogGroupLogDestination(group),
+            access_log_destination=apigateway.LogGroupLogDestination(log_group(self, "AccessLogs")),
             access_log_format=apigateway.AccessLogFormat.json_with_standard_fields(**_ACCESS_LOG),
             tracing_enabled=stage.has_tracing,
         )
@@ -165,7 +163,6 @@ class RestDeviceApi(device_api.DeviceApi):
             )
 
     def _add_sampling(self) -> None:
-        """Trace a few of the requests of the API's stage."""
         xray.CfnSamplingRule(
             self,
             "Traced",

@@ -25,7 +25,6 @@ _NETWORK_ACTIONS = (
 _PYTHON = "The jobs run 3.13 too; one lock has the dependencies of both."
 _NAMELESS = "Lambda creates and names its network interfaces itself; traces have no names."
 
-
 ANSWERS_DEVICES = frozenset({"ingest", "uploads", "authorizer"})
 _QUIET: Mapping[str, Any] = {
     "logging_format": lambda_.LoggingFormat.JSON,  # levels are known of this format alone

@@ -70,9 +70,8 @@ class GlueEngine(Construct):
             parameters={"JobName": job.ref},
         )
         runs = stepfunctions.Succeed(self, f"{application.name} runs already")
-        too_many = [
-            "Glue.ConcurrentRunsExceededException"
-        ]  # one that has ended counts on for a while
+        # One that has ended counts on for a while.
+        too_many = ["Glue.ConcurrentRunsExceededException"]
         wait = Duration.seconds(45)
         start.add_retry(errors=too_many, interval=wait, max_attempts=2, backoff_rate=1)
         start.add_catch(runs, errors=too_many)
@@ -162,8 +161,7 @@ class GlueEngine(Construct):
         """What Glue itself does as the job's role: it logs, measures, and joins the network."""
         stack, key = Stack.of(self), self._context.key
         for name in ("error", "output"):  # Glue's names: what Spark logs, and what it prints
-            log_name = f"{log_prefix}/{name}"
-            logs = log_group(role, name, log_group_name=log_name, key=key)
+            logs = log_group(role, name, log_group_name=f"{log_prefix}/{name}", key=key)
             grant(role.role, _LOG_ACTIONS, [logs.log_group_arn])
         glues = {"StringEquals": {"cloudwatch:namespace": "Glue"}}
         grant(role.role, ["cloudwatch:PutMetricData"], ["*"], conditions=glues)

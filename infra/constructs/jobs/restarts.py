@@ -63,8 +63,7 @@ class KeptRunning(Construct):
         )
         reason = "The delivery of a state machine's logs and traces has no resources to name."
         rights.suppress(self.machine.role, "IAM5[Resource::*]", reason)
-        nothing = events.RuleTargetInput.from_object({})
-        target = targets.SfnStateMachine(self.machine, input=nothing)
+        target = targets.SfnStateMachine(self.machine, input=events.RuleTargetInput.from_object({}))
         self.ended = events.Rule(
             self,
             "Ended",

@@ -72,8 +72,7 @@ class SparkApplication:
     @property
     def workers(self) -> int:
         """With the driver's."""
-        count: int = getattr(self.stage, f"{self.name}_workers")
-        return count
+        return int(getattr(self.stage, f"{self.name}_workers"))
 
     @property
     def executors(self) -> int:

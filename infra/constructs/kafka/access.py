@@ -43,8 +43,7 @@ class KafkaAccess:
         }
 
     def grant_write(self, role: iam.Role, topics: Sequence[str]) -> None:
-        connect = (*_CONNECT, "kafka-cluster:WriteDataIdempotently")
-        grant(role, connect, [self._cluster_arn])
+        grant(role, (*_CONNECT, "kafka-cluster:WriteDataIdempotently"), [self._cluster_arn])
         self._on("topic", role, topics, _WRITE, why=_NEW_TOPICS)
 
     def grant_read(

@@ -146,8 +146,7 @@ class EmptiedBuckets(Construct):
             memory_size=256,
             timeout=Duration.minutes(15),
         )
-        reason = "The jobs run 3.13 too; one version has to be looked after."
-        suppress(self._function, "L1", reason)
+        suppress(self._function, "L1", "The jobs run 3.13 too; one version has to be looked after.")
 
     def add(self, bucket: s3.Bucket) -> None:
         """The first of all is emptied last: it has the others' access logs."""
