@@ -60,7 +60,6 @@ def proxy_event(request: Request, match: Match, body: bytes) -> Event:
     """Write what a function may ask of a request; all bodies are binary, as ``*/*`` makes them."""
     headers, query = request.headers, request.query_params
     multi_headers = {name: headers.getlist(name) for name in headers}
-    multi_query = {name: query.getlist(name) for name in query}
     return {
         "resource": match.resource.path,
         "path": raw_path(request),
@@ -68,7 +67,7 @@ def proxy_event(request: Request, match: Match, body: bytes) -> Event:
         "headers": {name: values[-1] for name, values in multi_headers.items()},
         "multiValueHeaders": multi_headers,
         "queryStringParameters": dict(query) or None,
-        "multiValueQueryStringParameters": multi_query or None,
+        "multiValueQueryStringParameters": {name: query.getlist(name) for name in query} or None,
         "pathParameters": match.parameters or None,
         "requestContext": {"requestId": str(uuid.uuid4()), "stage": STAGE},
         "body": base64.b64encode(body).decode() if body else None,

@@ -78,10 +78,6 @@ def _listed(value: Any) -> list[Any]:
 
 def _text(value: object) -> str:
     """API Gateway passes numbers and booleans on as text, and refuses anything else."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case str() | int() | float():
-            return str(value)
-        case _:
-            raise TypeError(f"context holds a {type(value).__name__}")
+    if not isinstance(value, str | int | float):
+        raise TypeError(f"context holds a {type(value).__name__}")
+    return str(value).lower() if isinstance(value, bool) else str(value)
