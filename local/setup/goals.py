@@ -46,7 +46,7 @@ def cdk_step(checkout: Checkout) -> Step:
         Tool(
             name="npm",
             command=[*npm, "--no-audit", "--no-fund", "--no-update-notifier"],
-            environment=checkout.environment_with(PATH=path),
+            environment={**checkout.environment, "PATH": path},
             log=checkout.logs / "cdk.log",
         ).run()
 

@@ -34,8 +34,7 @@ def step(checkout: Checkout) -> Step:
     java = executable(checkout)
     real = None if java is None else java.resolve()
     key = "missing" if real is None else f"{real} {real.stat().st_mtime_ns}"
-    folder = checkout.logs / "java"
-    return Step(title="", folder=folder, key=key, make=lambda: check(checkout))
+    return Step(title="", folder=checkout.logs / "java", key=key, make=lambda: check(checkout))
 
 
 def check(checkout: Checkout) -> None:
@@ -43,9 +42,8 @@ def check(checkout: Checkout) -> None:
     java = executable(checkout)
     if java is None:
         home = checkout.environment.get("JAVA_HOME")
-        raise CannotSetUpError(
-            f"no bin/java in JAVA_HOME={home}" if home else "Java is missing", REMEDY
-        )
+        missing = f"no bin/java in JAVA_HOME={home}" if home else "Java is missing"
+        raise CannotSetUpError(missing, REMEDY)
     major = major_version(version_text(java, ("-version",), checkout.environment))
     if major is None:
         raise CannotSetUpError(f"{java} does not report its version", REMEDY)
@@ -110,7 +108,6 @@ def counted() -> Condense:
 def _ivy_jar(checkout: Checkout) -> Path:
     shipped = sorted(checkout.venv.glob("lib/python*/site-packages/pyspark/jars/ivy-*.jar"))
     if not shipped:
-        raise CannotSetUpError(
-            "pyspark in .venv ships no Ivy", "remove .venv and run the same command again"
-        )
+        remedy = "remove .venv and run the same command again"
+        raise CannotSetUpError("pyspark in .venv ships no Ivy", remedy)
     return shipped[-1]

@@ -29,9 +29,8 @@ def environment_step(checkout: Checkout) -> Step:
 
 def environment_key(checkout: Checkout) -> str:
     """Of the lock and of each member's pyproject.toml: it alone has the entry points."""
-    members = sorted(checkout.root.glob("*/pyproject.toml")) + sorted(
-        checkout.root.glob("examples/*/pyproject.toml")
-    )
+    patterns = ("*/pyproject.toml", "examples/*/pyproject.toml")
+    members = [path for pattern in patterns for path in sorted(checkout.root.glob(pattern))]
     root = [checkout.root / name for name in ("uv.lock", "pyproject.toml", ".python-version")]
     return key_of([*root, *members])
 
@@ -50,7 +49,8 @@ def localstack_step(checkout: Checkout) -> Step:
 
 def _sync(checkout: Checkout, *, project: Path, venv: Path) -> None:
     uv = installed_uv(checkout) or _install_uv(checkout)
-    environment = checkout.environment_with(UV_PROJECT_ENVIRONMENT=str(venv), UV_NO_PROGRESS="1")
+    ours = {"UV_PROJECT_ENVIRONMENT": str(venv), "UV_NO_PROGRESS": "1"}
+    environment = {**checkout.environment, **ours}
     environment.pop("VIRTUAL_ENV", None)
     Tool(
         name="uv",
@@ -101,7 +101,7 @@ def _install_uv(checkout: Checkout) -> Path:
     Tool(
         name="pip",
         command=[sys.executable, "-m", "pip", "install", "--target", str(target), f"uv=={version}"],
-        environment=checkout.environment_with(PIP_USER="0", PIP_REQUIRE_VIRTUALENV="0"),
+        environment={**checkout.environment, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0"},
         log=checkout.logs / "uv.log",
     ).run()
     return _our_uv(checkout)

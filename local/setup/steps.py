@@ -33,9 +33,6 @@ class Checkout:
     def logs(self) -> Path:
         return self.build / "setup"
 
-    def environment_with(self, **changes: str) -> dict[str, str]:
-        return {**self.environment, **changes}
-
 
 def say(line: str) -> None:
     """Show a line to the person who waits; on stderr, at once."""

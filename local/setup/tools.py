@@ -20,7 +20,6 @@ ANSWER_SECONDS = 60.0
 
 Condense = Callable[[str], "str | None"]  # a line of output -> what to show of it, if anything
 
-
 # A pattern in what a tool prints, what is missing, and what to do before it is run again. The first
 # match wins: a tool that found no Python also prints that it could not fetch one.
 KNOWN_CAUSES = (
@@ -105,9 +104,8 @@ class Tool:
             return CannotSetUpError(f"{cause.missing} ({self.name})", cause.remedy)
         for line in output.splitlines()[-TAIL_LINES:]:
             say(f"  | {line}")
-        return CannotSetUpError(
-            f"{self.name} failed with exit code {exit_code}", f"its whole output is in {self.log}"
-        )
+        remedy = f"its whole output is in {self.log}"
+        return CannotSetUpError(f"{self.name} failed with exit code {exit_code}", remedy)
 
 
 def cause_of(output: str) -> CannotSetUpError | None:
@@ -138,8 +136,7 @@ def version_text(program: Path, question: tuple[str, ...], environment: Mapping[
 
 def _lines(process: subprocess.Popen[bytes]) -> Iterator[str]:
     """The program's lines as they come; after a long silence a line says that it still works."""
-    if process.stdout is None:
-        return
+    assert process.stdout is not None
     started_s, rest = time.monotonic(), b""
     while True:
         ready, _, _ = select.select([process.stdout], [], [], SILENCE_SECONDS)
