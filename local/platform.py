@@ -69,12 +69,9 @@ class Platform(AbstractContextManager["Platform"]):
     force at the start, are known once started.
     """
 
-    broker: KafkaBroker
-    aws: LocalAws
     gateway: LocalGateway
     jobs: LocalJobs
     lake_jobs: LocalJobs
-    canary: LocalCanary | None
     endpoints: laptop.Endpoints
     flows: FlowSet
 
@@ -83,7 +80,7 @@ class Platform(AbstractContextManager["Platform"]):
         folder = settings.folder.resolve()
         self.broker = KafkaBroker(folder / "kafka", jars=BROKER_JARS)
         self.aws = LocalAws(folder / "aws", environment=LOCALSTACK_ENVIRONMENT)
-        self.canary = None
+        self.canary: LocalCanary | None = None
         self._started: list[ServerProcess] = []
 
     def start(

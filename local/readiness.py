@@ -19,7 +19,6 @@ _GLUE_DPUS: Final = ("Glue DPUs", "glue", "L-08F3B322", 1)
 
 _QUOTAS_PAGE: Final = "ask for more in Service Quotas, which may take days"
 
-
 type _Said = tuple[str, str]
 """What there is, and the remedy; as in ``Finding``."""
 

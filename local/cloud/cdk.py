@@ -90,7 +90,6 @@ class Cdk:
         return outputs
 
     def _run(self, command: str, *arguments: str) -> str:
-        """Run a command to its end, and return its output."""
         log_path = self._folder / f"{command}.log"
         log_path.unlink(missing_ok=True)
         process = ServerProcess(

@@ -77,12 +77,11 @@ class LocalCloud(AbstractContextManager["LocalCloud"]):
 
     def __init__(self, folder: Path, *, has_lake: bool = False) -> None:
         """Use an empty folder of its own; without ``has_lake`` no job writes the lake."""
-        self._folder, self._has_lake = folder.resolve(), has_lake
-        self._broker = KafkaBroker(self._folder / "kafka", jars=BROKER_JARS)
-        self._aws = LocalAws(
-            self._folder / "aws", environment=LOCALSTACK_ENVIRONMENT, services=CLOUD
-        )
-        self.lake = LocalLake(self._folder / "lake")
+        folder = self._folder = folder.resolve()
+        self._has_lake = has_lake
+        self._broker = KafkaBroker(folder / "kafka", jars=BROKER_JARS)
+        self._aws = LocalAws(folder / "aws", environment=LOCALSTACK_ENVIRONMENT, services=CLOUD)
+        self.lake = LocalLake(folder / "lake")
         self._started: list[ServerProcess] = []
 
     def start(self, on_step: Callable[[str], None]) -> None:

@@ -224,9 +224,8 @@ class _Demonstration:
     def _run_fleet(
         self, plan: FleetPlan, on_progress: Callable[[FleetProgress], None] = lambda _: None
     ) -> FleetRun:
-        registry = self._platform.registry
         with closing(HttpApi(self._platform.endpoints.api)) as api:
-            return run_fleet(plan, api, registry=registry, on_progress=on_progress)
+            return run_fleet(plan, api, registry=self._platform.registry, on_progress=on_progress)
 
     def _on_fleet_progress(self, fleet: FleetProgress) -> None:
         self._fleet = fleet

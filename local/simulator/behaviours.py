@@ -33,7 +33,6 @@ class Circumstances:
 
 type Behaviour = Callable[[Circumstances], Iterator[Outgoing]]
 
-
 _USUAL: Final[Mapping[str, tuple[bodies.WriteBody, str, int]]] = {
     "thermo": (bodies.thermo, _OCTETS, 10),
     "gps": (bodies.gps, _JSON, 3),
@@ -120,8 +119,7 @@ def malformed(at: Circumstances) -> Iterator[Outgoing]:
     """Cuts its messages short, each of another stream."""
     for number in range(at.messages):
         stream = ("thermo", "gps", "counters", "vibration")[number % 4]
-        body = _usual(stream, at).body[:-1]
-        yield _message(stream, body, parked=ParkedReason.MALFORMED)
+        yield _message(stream, _usual(stream, at).body[:-1], parked=ParkedReason.MALFORMED)
 
 
 def wrong_clock(at: Circumstances) -> Iterator[Outgoing]:

@@ -45,7 +45,6 @@ SLOW_PARSE_MS_MAX: Final = 1_200
 LAKE_RECORDS_PER_BATCH_MAX: Final = 40_000
 """What the heap bears: at 200,000, batches of a backlog spent their time in collections of it."""
 
-
 LAKE_JOBS: Final = (
     f"lake --tables {LakeTables.EVENTS}; lake --tables {LakeTables.FLEET};"
     f" lake --tables {LakeTables.ARCHIVE} --lake_trigger_ms 15000;"

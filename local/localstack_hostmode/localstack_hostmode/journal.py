@@ -41,7 +41,6 @@ class Journal:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the journal, or begin one."""
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path = path
         self._file = path.open("a+b", buffering=0)

@@ -45,9 +45,8 @@ def dynamodb() -> Service:
     for owner, name, ours in ((Item, "project", projected), (table, "copy", shallow)):
         setattr(owner, name, ours)
     model = load_service("dynamodb")
-    return Service(
-        "dynamodb", skeleton=Skeleton(model, dict.fromkeys(model.operation_names, answered))
-    )
+    skeleton = Skeleton(model, dict.fromkeys(model.operation_names, answered))
+    return Service("dynamodb", skeleton=skeleton)
 
 
 @aws_provider(api="apigateway", name="hostmode")  # type: ignore[untyped-decorator]

@@ -38,11 +38,10 @@ class Authorization:
         self, chain: HandlerChain, context: RestApiInvocationContext, response: Response
     ) -> None:
         """Let the request pass with what the authorizer knows, or raise a gateway's error."""
-        if context.resource_method.get("authorizationType") != "CUSTOM":
+        method = context.resource_method
+        if method.get("authorizationType") != "CUSTOM":
             return
-        authorizer = context.deployment.rest_api.authorizers.get(
-            context.resource_method["authorizerId"]
-        )
+        authorizer = context.deployment.rest_api.authorizers.get(method["authorizerId"])
         if authorizer is None:
             raise errors.AuthorizerConfigurationError
         key = (context.api_id, context.stage, authorizer["id"], *_identity(authorizer, context))

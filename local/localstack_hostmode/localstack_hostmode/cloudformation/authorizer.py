@@ -25,9 +25,8 @@ class AuthorizerProvider(cfn.ResourceProvider):  # type: ignore[misc]
         model = request.desired_state
         if model["Type"] != "REQUEST":
             message = f"an authorizer of the type {model['Type']} is not supported; REQUEST is"
-            return cfn.ProgressEvent(
-                cfn.OperationStatus.FAILED, resource_model=model, message=message
-            )
+            failed = cfn.OperationStatus.FAILED
+            return cfn.ProgressEvent(failed, resource_model=model, message=message)
         answer = request.aws_client_factory.apigateway.create_authorizer(
             restApiId=model["RestApiId"], name=model["Name"], type="REQUEST", **_arguments(model)
         )

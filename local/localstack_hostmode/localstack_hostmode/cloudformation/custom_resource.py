@@ -112,8 +112,7 @@ def _exchanged(request: cfn.ResourceRequest, event: _Model) -> _Model:
                 return {"Status": "FAILED", "Reason": result["Payload"].read().decode()[:500]}
             return server.answers.get(timeout=_ANSWER_TIMEOUT_S)
         except Empty:
-            reason = f"no answer came within {_ANSWER_TIMEOUT_S:g} s"
-            return {"Status": "FAILED", "Reason": reason}
+            return {"Status": "FAILED", "Reason": f"no answer came within {_ANSWER_TIMEOUT_S:g} s"}
         finally:
             server.shutdown()
 

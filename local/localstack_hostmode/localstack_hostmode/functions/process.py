@@ -20,7 +20,6 @@ from localstack.services.lambda_.invocation.executor_endpoint import StatusError
 
 _STOP_GRACE_S = 2.0
 
-
 type Invocation = tuple[bytes, dict[str, str]]
 """The event, and the Runtime API's headers about the request."""
 
