@@ -8,7 +8,7 @@ import pybase64
 
 from clients.circuit_breaker import CircuitBreaker
 from clients.devices.bound_devices import CachedBoundDevices
-from clients.devices.overrides import CachedOverrides
+from clients.devices.overrides import cached_overrides
 from clients.flows.store import CachedFlows
 from clients.kafka.producer import KafkaProducer
 from clients.kafka.producer_record import ProducerRecord
@@ -87,10 +87,10 @@ def record_of(event: Mapping[str, Any]) -> ProducerRecord:
 def ingest_handler(producer: Producer) -> Handler:
     """Ingest as it runs in Lambda, but for S3 and DynamoDB."""
     nowhere = _Nowhere()
-    overrides = CachedOverrides(nowhere.read, on_unavailable=lambda _: None)
+    overrides = cached_overrides(nowhere.read, on_unavailable=lambda _: None)
     intake = Intake(
         rate_limiter=RateLimiter(
-            overrides.current, of_stage=_NEVER_REACHED, on_over_rate_limit=lambda *_: None
+            overrides, of_stage=_NEVER_REACHED, on_over_rate_limit=lambda *_: None
         ),
         flows=CachedFlows(nowhere),
         ingest=Ingest(

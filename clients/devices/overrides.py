@@ -72,34 +72,27 @@ class OverridesStore:
             raise OverridesUnavailableError(str(problem)) from problem
 
 
-class CachedOverrides:
-    """The overrides, at most ``max_age_s`` old; while S3 fails older ones, at first none.
+def cached_overrides(
+    read: Callable[[], Overrides],
+    *,
+    on_unavailable: Callable[[OverridesUnavailableError], None],
+    max_age_s: float = 15.0,
+    wait_s: float | None = 0.5,
+) -> Callable[[], Overrides]:
+    """Give what gives the overrides, at most ``max_age_s`` old; while S3 fails older ones, or none.
 
-    Nobody waits longer than ``wait_s`` for S3. May be used by several threads.
+    Nobody waits longer than ``wait_s`` for S3. May be called by several threads.
     ``on_unavailable`` is called where reading fails and what is known has become old, or is none.
     """
+    unanswered = OverridesUnavailableError("S3 has not answered yet")
+    cache = StaleIfErrorCache(read, unanswered=unanswered, max_age_s=max_age_s, wait_s=wait_s)
+    cache.on_stale = on_unavailable
 
-    def __init__(
-        self,
-        read: Callable[[], Overrides],
-        *,
-        on_unavailable: Callable[[OverridesUnavailableError], None],
-        max_age_s: float = 15.0,
-        wait_s: float | None = 0.5,
-    ) -> None:
-        self._on_unavailable = on_unavailable
-        self._overrides = StaleIfErrorCache(
-            read,
-            unanswered=OverridesUnavailableError("S3 has not answered yet"),
-            max_age_s=max_age_s,
-            wait_s=wait_s,
-        )
-        self._overrides.on_stale = on_unavailable
-
-    def current(self) -> Overrides:
-        """Give the overrides; none where none could ever be read."""
+    def current() -> Overrides:
         try:
-            return self._overrides.current()
+            return cache.current()
         except OverridesUnavailableError as problem:
-            self._on_unavailable(problem)
+            on_unavailable(problem)
             return Overrides()
+
+    return current

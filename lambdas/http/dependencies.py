@@ -9,7 +9,7 @@ from aws_lambda_powertools import Logger
 
 from clients.aws import AwsSettings, S3Client, dynamodb_table, hasty_config
 from clients.devices.bound_devices import CachedBoundDevices
-from clients.devices.overrides import CachedOverrides, OverridesStore
+from clients.devices.overrides import OverridesStore, cached_overrides
 from clients.devices.registry import DeviceRegistry
 from clients.environment import BadSettingError
 from fleetlane.events.errors import FleetlaneError
@@ -77,15 +77,13 @@ def rate_limiter(
     def over_rate_limit(device_id: str, decision: RateDecision) -> None:
         logger.warning("over its rate limit", extra={"device_id": device_id, "decision": decision})
 
-    overrides = CachedOverrides(
+    overrides = cached_overrides(
         OverridesStore(s3, settings.overrides_bucket).read,
         on_unavailable=unavailable("overrides", logger, unavailable_line),
         max_age_s=settings.overrides_max_age_s,
         wait_s=_OVERRIDES_WAIT_S,
     )
-    return RateLimiter(
-        overrides.current, of_stage=settings.rate_limits, on_over_rate_limit=over_rate_limit
-    )
+    return RateLimiter(overrides, of_stage=settings.rate_limits, on_over_rate_limit=over_rate_limit)
 
 
 def unavailable(what: str, logger: Logger, line: MetricLine) -> Callable[[FleetlaneError], None]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from clients.circuit_breaker import CircuitBreaker
 from clients.devices.bound_devices import CachedBoundDevices
-from clients.devices.overrides import CachedOverrides
+from clients.devices.overrides import cached_overrides
 from clients.devices.registry import RegisteredDevice
 from clients.flows.store import CurrentFlows
 from lambdas.http.rate_limiter import RateLimiter
@@ -51,8 +51,8 @@ class Finds(Protocol):
 
 def unlimited() -> RateLimiter:
     """Lets everybody send."""
-    overrides = CachedOverrides(FakeOverrides().read, on_unavailable=lambda _: None)
-    return RateLimiter(overrides.current, of_stage=None, on_over_rate_limit=lambda *_: None)
+    overrides = cached_overrides(FakeOverrides().read, on_unavailable=lambda _: None)
+    return RateLimiter(overrides, of_stage=None, on_over_rate_limit=lambda *_: None)
 
 
 def ingest_routes(  # noqa: PLR0913 - each may be a fake of its own

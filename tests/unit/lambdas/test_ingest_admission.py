@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from clients.devices.overrides import CachedOverrides, OverridesUnavailableError
+from clients.devices.overrides import OverridesUnavailableError, cached_overrides
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.overrides import DeviceOverride, Overrides, RateLimits, Restriction
@@ -41,12 +41,10 @@ def routes_with(
     devices: FakeDevices | None = None,
     now_ms: Callable[[], int] = lambda: NOW_MS,
 ) -> Dispatcher:
-    cached = CachedOverrides(
+    cached = cached_overrides(
         overrides.read, on_unavailable=lambda _: None, max_age_s=0, wait_s=None
     )
-    rate_limiter = RateLimiter(
-        cached.current, of_stage=RATE_LIMITS, on_over_rate_limit=lambda *_: None
-    )
+    rate_limiter = RateLimiter(cached, of_stage=RATE_LIMITS, on_over_rate_limit=lambda *_: None)
     return ingest_routes(
         rate_limiter=rate_limiter, producer=producer, devices=devices, now_ms=now_ms
     )
@@ -276,15 +274,15 @@ def test_overrides_that_cannot_be_read_any_more_are_told_of_and_go_on() -> None:
             raise answer
         return answer
 
-    cached = CachedOverrides(
+    cached = cached_overrides(
         read, on_unavailable=lambda problem: told.append(str(problem)), max_age_s=0, wait_s=None
     )
 
-    assert [cached.current(), cached.current()] == [held, held]
+    assert [cached(), cached()] == [held, held]
     assert told == ["overrides/current.json cannot be reached: denied"]
 
 
 def test_without_overrides_everybody_is_let_in() -> None:
-    cached = CachedOverrides(FakeOverrides().read, on_unavailable=lambda _: None)
+    cached = cached_overrides(FakeOverrides().read, on_unavailable=lambda _: None)
 
-    assert cached.current() == Overrides()
+    assert cached() == Overrides()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clients.devices.bound_devices import CachedBoundDevices
-from clients.devices.overrides import CachedOverrides
+from clients.devices.overrides import cached_overrides
 from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.flows.flow import Flow
@@ -51,9 +51,7 @@ class World:
         self.forms, self.flows = FakeForms(), FakeFlows(*flows)
         self.issuing = Issuing(
             rate_limiter=RateLimiter(
-                CachedOverrides(
-                    FakeOverrides(overrides).read, on_unavailable=lambda _: None
-                ).current,
+                cached_overrides(FakeOverrides(overrides).read, on_unavailable=lambda _: None),
                 of_stage=None,
                 on_over_rate_limit=lambda *_: None,
             ),
