@@ -34,12 +34,9 @@ def build(app: App) -> None:
     """Add a stage's stacks to ``app``, and what checks them.
 
     The context says which ``stage``; for the local one, ``kafka``: where the laptop's broker is.
-    ``alarm_email`` is whom alarms notify, instead of the stage's.
-    ``artifacts`` is a folder to take instead of the one that ``make artifacts`` fills, and
-    ``flows``, for stages in AWS, one instead of the repository's.
-
-    Raises:
-        FleetlaneError: The stage, a flow or an artifact is not as it must be.
+    ``alarm_email`` is whom alarms notify, instead of the stage's. ``artifacts`` is a folder to take
+    instead of the one that ``make artifacts`` fills, and ``flows``, for stages in AWS, one instead
+    of the repository's. Raises a ``FleetlaneError`` where one of these is not as it must be.
     """
     name = app.node.try_get_context("stage") or ""
     settings = settings_of(name)

@@ -31,10 +31,9 @@ class MissingArtifactError(FleetlaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Artifacts:
-    """The folder of built artifacts. Every method gives what exists.
+    """The folder of built artifacts.
 
-    Raises:
-        MissingArtifactError: It does not.
+    Every method gives what exists, or raises ``MissingArtifactError``.
     """
 
     folder: Path = ROOT / "build" / "artifacts"

@@ -137,9 +137,8 @@ def checked_stream(stream: str) -> str:
 def body_of(event: Mapping[str, Any]) -> bytes:
     """Take the bytes as the device sent them; none at all is an empty message.
 
-    Raises:
-        BadRequestError: They are not the Base64 that their event says they are; or the HTTP API,
-            which decodes what is declared as JSON or text, has replaced bytes that are no UTF-8.
+    Raises ``BadRequestError`` where they are not the Base64 that their event says they are, or the
+    HTTP API, which decodes what is declared as JSON or text, has replaced bytes that are no UTF-8.
     """
     body: str = event.get("body") or ""
     if not event.get("isBase64Encoded"):
@@ -158,9 +157,8 @@ def body_of(event: Mapping[str, Any]) -> bytes:
 def headers_in(event: Mapping[str, Any]) -> Mapping[str, str]:
     """A request's headers, their names in lower case, their values unchecked.
 
-    Raises:
-        BadRequestError: A ``Content-Encoding`` is declared. API Gateway would unpack such a body,
-            and its bytes would not be the device's.
+    Raises ``BadRequestError`` where a ``Content-Encoding`` is declared: API Gateway would unpack
+    such a body, and its bytes would not be the device's.
     """
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     encoding = headers.get("content-encoding")

@@ -86,10 +86,8 @@ class Step:
 def make_ready(steps: Sequence[Step], *, lock: Path) -> None:
     """Take the steps that are not current, in order; returns at once when all are.
 
-    ``lock`` keeps two set-ups of one checkout apart: the second waits.
-
-    Raises:
-        CannotSetUpError: Something is missing. The steps taken so far stay.
+    ``lock`` keeps two set-ups of one checkout apart: the second waits. Raises ``CannotSetUpError``
+    where something is missing; the steps taken so far stay.
     """
     if all(step.is_current() for step in steps):
         return

@@ -74,8 +74,7 @@ class Tool:
     def run(self) -> None:
         """Wait for the program to end; it is ended with us, whatever ends us.
 
-        Raises:
-            CannotSetUpError: It failed. For an unknown cause its last lines are shown.
+        Raises ``CannotSetUpError`` where it failed; for an unknown cause its last lines are shown.
         """
         self.log.parent.mkdir(parents=True, exist_ok=True)
         process = subprocess.Popen(

@@ -111,9 +111,8 @@ class Sender:
     async def _uploaded(self, message: Outgoing, headers: Mapping[str, str]) -> HttpAnswer:
         """Request a form and post the body to S3; the API's refusal, or an answer with the id.
 
-        Raises:
-            NoAnswerError: The API does not answer, or S3 has not the body; with a key the message
-                may be uploaded by another form.
+        Raises ``NoAnswerError`` where the API does not answer, or S3 has not the body; with a key
+        the message may be uploaded by another form.
         """
         declared = declaration_of(message.body, content_type=message.content_type)
         path = f"/v1/uploads/{message.stream}"

@@ -83,8 +83,7 @@ class FunctionProcess(ThreadingHTTPServer):
     def invoke(self, invocation: Invocation, *, timeout_s: float) -> Answer:
         """Hand an invocation to the process and wait for what becomes of it, or of the process.
 
-        Raises:
-            TimeoutError: Nothing came in time. The process is still at it, and of no use any more.
+        Raises ``TimeoutError`` where nothing came in time; the process is then of no use any more.
         """
         self.work.put(invocation)
         try:
