@@ -117,13 +117,12 @@ class Intake:
             self.on_flows_unavailable(problem)
             flow, lacks_flow = None, False  # it may have one
         rule = _NO_RULE if flow is None else flow.upload
-        is_remembered = rule.repeats == "answer" and inbound.idempotency_key is not None
         return _Arrival(
             inbound=inbound,
             flow=flow,
             lacks_flow=lacks_flow,
             rule=rule,
-            is_remembered=is_remembered,
+            is_remembered=rule.repeats == "answer" and inbound.idempotency_key is not None,
         )
 
 

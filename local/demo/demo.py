@@ -108,11 +108,10 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
     Raises what the platform raises that does not start, or does not come back.
     """
     began_s = time.monotonic()
-    platform_settings = PlatformSettings(folder=settings.data, canary_interval_ms=10_000)
     with (
         taken_data_folder(settings.data, fresh=True),
         ThreadPoolExecutor(1) as beside,
-        Platform(platform_settings) as platform,
+        Platform(PlatformSettings(folder=settings.data, canary_interval_ms=10_000)) as platform,
     ):
         settings.ledger_path.unlink(missing_ok=True)
         settings.report_path.unlink(missing_ok=True)
@@ -190,8 +189,7 @@ class _Demonstration:
         """Let a few devices send one message each, and wait for them: then every lane is ready."""
         self._events.on_step("every lane, with the first devices")
         seed = self._settings.seed + 1
-        plan = FleetPlan(devices=_FIRST_DEVICES, messages_per_device=1, seed=seed)
-        run = self._run_fleet(plan)
+        run = self._run_fleet(FleetPlan(devices=_FIRST_DEVICES, messages_per_device=1, seed=seed))
         wait_until_settled(run.receipts(), self._evidence, source, limits=_SETTLING_LIMITS)
         self._sent_before, self._landed_before = len(run.sent), landed(run.sent)
         return run

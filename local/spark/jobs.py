@@ -190,7 +190,6 @@ def spark_home() -> Path:
 
 def host_argv(settings: JobSettings, *, is_lake: bool) -> list[str]:
     name, jobs = ("fleetlane-lake", LAKE_JOBS) if is_lake else ("fleetlane", settings.jobs)
-    host = HostArguments(application=name, jobs=jobs)
     resources = settings.resources
     shared = {
         "kafka_bootstrap_servers": resources.kafka_bootstrap_servers,
@@ -217,7 +216,7 @@ def host_argv(settings: JobSettings, *, is_lake: bool) -> list[str]:
         "accepted_log": settings.accepted_log,
     }
     given = ((f"--{name}", str(value)) for name, value in shared.items() if value is not None)
-    return [*host.to_argv(), *chain.from_iterable(given)]
+    return [*HostArguments(application=name, jobs=jobs).to_argv(), *chain.from_iterable(given)]
 
 
 def job_environment(settings: JobSettings, folder: Path) -> dict[str, str]:
