@@ -117,14 +117,6 @@ def _read(place: str) -> tuple[set[str], str]:
     return imported & _PLATFORM, ast.get_docstring(described) or ""
 
 
-def _refusal_of(error: Exception) -> Exception | None:
-    """What a user reads of an error that is to be expected; ``None`` for any other."""
-    if isinstance(error, ModuleNotFoundError):
-        is_platform = (error.name or "").partition(".")[0] in _PLATFORM
-        return PlatformNotInstalledError() if is_platform else None
-    return None if isinstance(error, BrokenPipeError) else error  # typer ends `| head` quietly
-
-
 def group(help_text: str, table: Mapping[str, Entry]) -> typer.Typer:
     """A group whose expected errors are one line on stderr, and exit code 1."""
 
@@ -133,9 +125,6 @@ def group(help_text: str, table: Mapping[str, Entry]) -> typer.Typer:
             super().__init__(**settings)
             self.commands: Any = Commands(table)
 
-        def list_commands(self, ctx: Any) -> list[str]:
-            return list(table)
-
         def format_commands(self, ctx: Any, formatter: Any) -> None:
             with formatter.section("Commands"):
                 formatter.write_dl([(name, self.commands.help_of(name)) for name in table])
@@ -143,13 +132,17 @@ def group(help_text: str, table: Mapping[str, Entry]) -> typer.Typer:
         def invoke(self, ctx: Any) -> Any:  # typer keeps the type of its context to itself
             try:
                 return super().invoke(ctx)
-            except (FleetlaneError, OSError, ModuleNotFoundError) as error:
-                refusal = _refusal_of(error)
-                if refusal is None:
+            except BrokenPipeError:  # typer ends `| head` quietly
+                raise
+            except ModuleNotFoundError as error:
+                if (error.name or "").partition(".")[0] not in _PLATFORM:
                     raise
+                refusal = str(PlatformNotInstalledError())
+            except (FleetlaneError, OSError) as error:
+                refusal = str(error)
             from fleetlane.cli.output.tables import escaped  # noqa: PLC0415 - help needs none
 
-            shown = "\n".join(map(escaped, str(refusal).split("\n")))  # it may quote a device
+            shown = "\n".join(map(escaped, refusal.split("\n")))  # it may quote a device
             typer.echo(f"error: {shown}", err=True)
             raise typer.Exit(1)
 
