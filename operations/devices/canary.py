@@ -1,5 +1,7 @@
 """Enrolling the canary: a key pair, its public half for the registry, the pair for its function."""
 
+from contextlib import suppress
+
 from clients.device_api import DeviceKey
 from clients.devices.canary_key import CanaryKeyParameter, CanaryNotEnrolledError
 from clients.devices.registry import DeviceRegistry, Jwk, RegisteredDevice
@@ -16,19 +18,15 @@ def enrolled(registry: DeviceRegistry, keys: CanaryKeyParameter, *, now_ms: int)
         RegistryUnavailableError: DynamoDB does not answer; nothing was changed.
         CanaryKeyUnavailableError: The private key was not written; this may be done again.
     """
-    key, present, in_use = DeviceKey.generate(), registry.find(DEVICE_ID), _kid_in_use(keys)
+    key, present = DeviceKey.generate(), registry.find(DEVICE_ID)
+    in_use: str | None = None
+    with suppress(CanaryNotEnrolledError):
+        in_use = keys.read().kid
     known = () if present is None else present.keys
     before = tuple(one for one in known if one["kid"] == in_use)
     registry.register(canary_device(key, now_ms=now_ms, keys_before=before))
     keys.write(key)
     return key
-
-
-def _kid_in_use(keys: CanaryKeyParameter) -> str | None:
-    try:
-        return keys.read().kid
-    except CanaryNotEnrolledError:
-        return None
 
 
 def canary_device(
