@@ -51,12 +51,9 @@ def asyncapi(flow: Flow, *, version: str) -> Document:
                 flow.stream: {
                     "title": _title(flow),
                     "payload": {"$ref": f"{_SCHEMAS}{CanonicalEvent.__name__}"},
-                    "bindings": {
-                        "kafka": {
-                            "key": {"type": "string", "description": _KEYS[flow.canonical.key]},
-                            "bindingVersion": "0.5.0",
-                        }
-                    },
+                    "bindings": _kafka_bindings(
+                        key={"type": "string", "description": _KEYS[flow.canonical.key]}
+                    ),
                 }
             },
             "schemas": _schemas(flow),
@@ -70,14 +67,14 @@ def _channel(flow: Flow, topic: str, summary: str) -> Document:
         "address": topic,
         "summary": summary,
         "messages": {flow.stream: {"$ref": f"#/components/messages/{flow.stream}"}},
-        "bindings": {
-            "kafka": {
-                "topic": topic,
-                "topicConfiguration": {name: int(value) for name, value in settings.items()},
-                "bindingVersion": "0.5.0",
-            }
-        },
+        "bindings": _kafka_bindings(
+            topic=topic, topicConfiguration={name: int(value) for name, value in settings.items()}
+        ),
     }
+
+
+def _kafka_bindings(**facts: object) -> Document:
+    return {"kafka": {**facts, "bindingVersion": "0.5.0"}}
 
 
 def data_contract(flow: Flow, *, version: str) -> Document:
