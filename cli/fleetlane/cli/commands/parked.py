@@ -72,10 +72,8 @@ _NEWEST: Final = ("id", "parked", "device", "stream", "reason", "parser", "detai
 class NotParkedError(FleetlaneError):
     """Messages that were named are not in ``parked``, or not as they are wanted."""
 
-    ids: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"not parked: {', '.join(self.ids)}"
+    ids: str
+    sentence = "not parked: {ids}"
 
 
 class PayloadsExpiredError(FleetlaneError):
@@ -132,7 +130,7 @@ def _check_all_found(ids: Iterable[str], found: Sequence[ParkedMessage]) -> None
     """Raise ``NotParkedError`` where one of these ids is of no message; after all others."""
     missing = {given for given in ids if not any(one.identity.startswith(given) for one in found)}
     if missing:
-        raise NotParkedError(tuple(sorted(missing)))
+        raise NotParkedError(", ".join(sorted(missing)))
 
 
 def found_parked(stores: MessageStores, wanted: ParkedFilter) -> list[ParkedMessage]:

@@ -62,10 +62,8 @@ class BadFlowsError(FleetlaneError):
 
     reason = "flows_not_right"
     folder: Path
-    problems: int
-
-    def __str__(self) -> str:
-        return f"the flows in {self.folder} have {number_of(self.problems, 'problem')}"
+    problems: str
+    sentence = "the flows in {folder} have {problems}"
 
 
 def check(
@@ -117,7 +115,7 @@ def show(report: FlowReport, folder: Path) -> None:
     for problem in report.problems:
         typer.echo(problem, err=True)
     if report.problems:
-        raise BadFlowsError(folder, len(report.problems))
+        raise BadFlowsError(folder, number_of(len(report.problems), "problem"))
 
 
 def _locate(folder: Path, artifacts: list[Path], folders: ExitStack) -> Locate:

@@ -206,5 +206,5 @@ def replay_parked(
             messages_max=limit,
         )
     if plan.unknown:
-        raise NotParkedError(plan.unknown)
+        raise NotParkedError(", ".join(plan.unknown))
     carry_out(plan, stores, dry_run=dry_run, as_json=as_json)

@@ -19,10 +19,8 @@ class ChecksFailedError(FleetlaneError):
     """A parser failed checks, which were printed."""
 
     reason = "found_wanting"
-    failed: int
-
-    def __str__(self) -> str:
-        return f"{number_of(self.failed, 'check')} failed"
+    failed: str
+    sentence = "{failed} failed"
 
 
 FolderArgument = Annotated[
@@ -60,4 +58,4 @@ def check(
         for sentence in sentences:
             typer.echo("\n".join(map(escaped, f"  {sentence}".split("\n"))))
     if failed:
-        raise ChecksFailedError(failed)
+        raise ChecksFailedError(number_of(failed, "check"))
