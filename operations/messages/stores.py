@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from copy import replace
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Protocol
 
@@ -31,10 +31,8 @@ class NoSuchTopicError(FleetlaneError):
     """There is no topic of this name now."""
 
     topic: str
-    topics: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"there is no topic {self.topic!r}; there are: {', '.join(self.topics)}"
+    topics: str
+    sentence = "there is no topic {topic!r}; there are: {topics}"
 
 
 def tail(
@@ -56,7 +54,7 @@ def tail(
     with closing(reader):
         topics = topic_names(reader)
         if topic not in topics:
-            raise NoSuchTopicError(topic, topics)
+            raise NoSuchTopicError(topic, ", ".join(topics))
         newest_s = time.monotonic()
         while True:
             records = reader.read_available(records_max=_RECORDS_AT_ONCE)
@@ -146,18 +144,14 @@ def records_at(
             return
 
 
+@dataclass
 class StoredRecords:
     """The records of one Kafka. ``on_read`` is called with the number of records read so far."""
 
-    def __init__(
-        self,
-        bootstrap_servers: str,
-        *,
-        security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
-        on_read: Callable[[int], None] = lambda _: None,
-    ) -> None:
-        self._bootstrap_servers, self._security = bootstrap_servers, security
-        self._on_read, self._read = on_read, 0
+    bootstrap_servers: str
+    security: KafkaSecurity = field(default=KafkaSecurity.PLAINTEXT, kw_only=True)
+    on_read: Callable[[int], None] = field(default=lambda _: None, kw_only=True)
+    _read: int = field(default=0, init=False)
 
     def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:
         """Give records in the order of each partition; what is written meanwhile is left out.
@@ -165,12 +159,12 @@ class StoredRecords:
         Raises ``KafkaUnreadableError``.
         """
         reader = KafkaReader(
-            self._bootstrap_servers, pattern=pattern, since_ms=since_ms, security=self._security
+            self.bootstrap_servers, pattern=pattern, since_ms=since_ms, security=self.security
         )
         with closing(reader):
             for record in reader.read_once():
                 self._read += 1
-                self._on_read(self._read)
+                self.on_read(self._read)
                 yield record
 
 
