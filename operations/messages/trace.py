@@ -14,14 +14,7 @@ from fleetlane.events.canonical import CanonicalEvent, canonical_event_from
 from fleetlane.events.envelope import Message, Record
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import Lane
-from fleetlane.events.metadata import (
-    Outcome,
-    Parsed,
-    Received,
-    counts_more,
-    parsed_from,
-    received_from,
-)
+from fleetlane.events.metadata import Outcome, Parsed, Received, parsed_from, received_from, weight
 from fleetlane.events.names import CANDIDATES_MAX, AmbiguousIdError, is_raw_id
 from fleetlane.events.topic_patterns import canonical_pattern, raw_pattern
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
@@ -61,10 +54,7 @@ class MessageTrace:
 
     @property
     def best(self) -> Parsed | None:
-        best: Parsed | None = None
-        for attempt in self.attempts:
-            best = attempt if counts_more(attempt, best) else best
-        return best
+        return max(self.attempts, key=weight, default=None)
 
     @property
     def message(self) -> Message | None:

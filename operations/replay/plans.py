@@ -5,7 +5,9 @@ next revision.
 """
 
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from copy import replace
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +16,7 @@ import msgspec
 
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import KafkaPosition, Message, Record
-from fleetlane.events.metadata import IS_THROUGH, Parsed, counts_more, parsed_from
+from fleetlane.events.metadata import IS_THROUGH, Parsed, parsed_from, weight
 from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topic_patterns import stream_pattern
 from fleetlane.events.topics import FLEET_PARSED, PARKED
@@ -26,19 +28,6 @@ CLOCKS_APART_MS_MAX: Final = 60_000
 """How far the clocks of ingest and Kafka may differ. No record is older than its arrival."""
 PARKING_MS_MAX: Final = HOUR_MS
 """A message may have been parked this long before its record was written: a batch is one write."""
-
-
-@dataclass(slots=True, kw_only=True)
-class PastAttempts:
-    """All attempts at one message. ``best`` is the one that counts."""
-
-    best: Parsed
-    attempt_max: int = 0
-    revision_max: int = 0
-
-    def is_parsed(self, revision: int) -> bool:
-        """Whether the message was parsed, even to no events, in this revision or a later one."""
-        return self.best.outcome in IS_THROUGH and self.best.revision >= revision
 
 
 def parked_plan(
@@ -62,16 +51,12 @@ def parked_plan(
     found = newest_parked(store.matching(PARKED, since_ms=since_ms), wanted)
     messages = [one for one in found if one.is_message]
     past = _past_attempts(store, messages)
-    parsed = [
-        one.identity
-        for one in messages
-        if one.identity in past and past[one.identity].is_parsed(one.revision)
-    ]
+    parsed = [one.identity for one in messages if _is_parsed(past[one.identity], one.revision)]
     left_out = frozenset(() if includes_parsed else parsed)
     chosen = [one for one in messages if one.identity not in left_out]
     if len(chosen) > messages_max:
         raise TooManyMessagesError(len(chosen), messages_max)
-    again = ((one.identity, one.position, _next(one, past.get(one.identity))) for one in chosen)
+    again = ((one.identity, one.position, _next(one, past[one.identity])) for one in chosen)
     attempts, expired = with_payloads(again, payloads.located)
     return ReplayPlan(
         pattern=PARKED,
@@ -91,32 +76,31 @@ def read_since(parked_since_ms: int | None) -> int | None:
     return None if parked_since_ms is None else max(0, parked_since_ms - PARKING_MS_MAX)
 
 
-def _past_attempts(store: RecordStore, messages: list[ParkedMessage]) -> dict[str, PastAttempts]:
-    """By raw id; a message without attempts in ``fleet.parsed`` is not in the result."""
-    found: dict[str, PastAttempts] = {}
+def _past_attempts(store: RecordStore, messages: list[ParkedMessage]) -> Mapping[str, list[Parsed]]:
+    """By raw id, the attempts in ``fleet.parsed``; none of a message that has none there."""
+    found = defaultdict[str, list[Parsed]](list)
     if not messages:
         return found
     raw_ids = {one.identity for one in messages}
     since_ms = read_since(min(one.parked_ms for one in messages))
     for record in store.matching(re.escape(FLEET_PARSED), since_ms=since_ms):
-        try:
+        with suppress(msgspec.DecodeError):  # not reported here: the ledger finds it
             parsed = parsed_from(record.value or b"")
-        except msgspec.DecodeError:
-            continue  # not reported here: the ledger finds it
-        if parsed.id in raw_ids:
-            past = found.setdefault(parsed.id, PastAttempts(best=parsed))
-            past.attempt_max = max(past.attempt_max, parsed.attempt)
-            past.revision_max = max(past.revision_max, parsed.revision)
-            if counts_more(parsed, past.best):
-                past.best = parsed
+            if parsed.id in raw_ids:
+                found[parsed.id].append(parsed)
     return found
 
 
-def _next(parked: ParkedMessage, past: PastAttempts | None) -> NextAttempt:
-    attempt, revision = parked.attempt, parked.revision
-    if past is not None:
-        attempt, revision = max(attempt, past.attempt_max), max(revision, past.revision_max)
-        revision += past.is_parsed(parked.revision)
+def _is_parsed(attempts: Sequence[Parsed], revision: int) -> bool:
+    """Whether a message was parsed, even to no events, in this revision or a later one."""
+    best = max(attempts, key=weight, default=None)
+    return best is not None and best.outcome in IS_THROUGH and best.revision >= revision
+
+
+def _next(parked: ParkedMessage, past: Sequence[Parsed]) -> NextAttempt:
+    attempt = max([parked.attempt, *(one.attempt for one in past)])
+    revision = max([parked.revision, *(one.revision for one in past)])
+    revision += _is_parsed(past, parked.revision)
     return NextAttempt(attempt=attempt + 1, revision=revision, reference=parked.reference)
 
 

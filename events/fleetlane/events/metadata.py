@@ -121,10 +121,10 @@ def counts_more(parsed: Parsed, known: Parsed | None) -> bool:
     Among equal outcomes the higher revision counts, then the later attempt. A revision that is
     parked takes nothing away from what was parsed before.
     """
-    return known is None or _weight(parsed) > _weight(known)
+    return known is None or weight(parsed) > weight(known)
 
 
-def _weight(parsed: Parsed) -> tuple[int, int, int]:
+def weight(parsed: Parsed) -> tuple[int, int, int]:
     return OUTCOMES_BY_RANK.index(parsed.outcome), parsed.revision, parsed.attempt
 
 
