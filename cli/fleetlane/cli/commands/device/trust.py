@@ -1,6 +1,6 @@
 """``fleetlane device quarantine|revoke|release|rate-limit``: restricts devices, at once."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from msgspec.structs import replace
@@ -45,31 +45,26 @@ def release(device_ids: DeviceIds, *, where: PlatformOptions) -> None:
     typer.echo(f"released: {', '.join(named)}")
 
 
+def _up_to(limit: int, meaning: str) -> Any:
+    return typer.Option(min=1, max=limit, help=meaning)
+
+
 def rate_limit(
     device_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="One device; without it, all.")
     ] = None,
     *,
     soft: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=MESSAGES_PER_MINUTE_MAX, help="Messages a minute; beyond, to the bulk lane."
-        ),
+        int | None, _up_to(MESSAGES_PER_MINUTE_MAX, "Messages a minute; beyond, to the bulk lane.")
     ] = None,
     hard: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=MESSAGES_PER_MINUTE_MAX, help="Messages a minute; beyond, refused (429)."
-        ),
+        int | None, _up_to(MESSAGES_PER_MINUTE_MAX, "Messages a minute; beyond, refused (429).")
     ] = None,
     soft_bytes: Annotated[
-        int,
-        typer.Option(
-            min=1, max=BYTES_PER_MINUTE_MAX, help="Bytes a minute; beyond, to the bulk lane."
-        ),
+        int, _up_to(BYTES_PER_MINUTE_MAX, "Bytes a minute; beyond, to the bulk lane.")
     ] = SOFT_BYTES_PER_MINUTE,
     hard_bytes: Annotated[
-        int, typer.Option(min=1, max=BYTES_PER_MINUTE_MAX, help="Bytes a minute; beyond, a 429.")
+        int, _up_to(BYTES_PER_MINUTE_MAX, "Bytes a minute; beyond, a 429.")
     ] = HARD_BYTES_PER_MINUTE,
     clear: Annotated[bool, typer.Option("--clear", help="Remove these rate limits.")] = False,
     where: PlatformOptions,
