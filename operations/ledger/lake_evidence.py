@@ -15,8 +15,8 @@ from operations.fleet.tables import planned_table
 class LakeEvidence:
     """Ids of events; of parked messages, their id and the SHA-256 of their bytes in hex."""
 
-    event_ids: frozenset[str]
-    parked: frozenset[tuple[str, str]]
+    event_ids: frozenset[str] = frozenset()
+    parked: frozenset[tuple[str, str]] = frozenset()
 
     @classmethod
     def read(cls, catalog: Catalog) -> Self:

@@ -11,8 +11,6 @@ from operations.ledger.lake_evidence import LakeEvidence
 from operations.ledger.message_results import Receipt, result_of
 from operations.ledger.reconciliation import SettlingLimits
 
-_NOTHING = LakeEvidence(event_ids=frozenset(), parked=frozenset())
-
 
 def wait_for_lake(
     receipts: Iterable[Receipt],
@@ -35,7 +33,7 @@ def wait_for_lake(
     def look() -> LakeEvidence:
         with suppress(LakeMissingError), lake_opened() as catalog:
             return LakeEvidence.read(catalog)
-        return _NOTHING
+        return LakeEvidence()
 
     def is_enough(lake: LakeEvidence) -> bool:
         return all(result_of(*one, lake).outcome is not None for one in waiting)
