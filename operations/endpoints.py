@@ -29,8 +29,6 @@ PARKED_BUCKET: Final = "fleetlane-parked"
 LAKE_BUCKET: Final = "fleetlane-lake"
 """Holds no tables here: leases, and what operators ask of the job that writes them."""
 
-RAW_ARCHIVE_DAYS: Final = 90
-
 LAKE_CATALOG: Final = Path("lake/catalog.db")
 """In a platform's data folder: the lake's catalog, a SQLite file, beside its tables."""
 
@@ -98,7 +96,7 @@ class Endpoints(_Announced, frozen=True, kw_only=True):
             parked_bucket=PARKED_BUCKET,
             lake_bucket=LAKE_BUCKET,
             flow_activation_function="",
-            raw_archive_days=RAW_ARCHIVE_DAYS,
+            raw_archive_days=90,
         )
 
 

@@ -192,8 +192,7 @@ DEVICE_DAYS: Final = Question(
         group by day, stream order by day desc, stream
     """,
     columns={
-        "day (UTC)": ValueCell("day"),
-        "stream": ValueCell("stream"),
+        **cells(day="day (UTC)", stream="stream"),
         **numbers(messages="messages"),
         "bytes": ValueCell("body_bytes", size),
         **numbers(through_gateway="through a gateway"),
@@ -231,8 +230,7 @@ GAPS: Final = Question(
     """,
     columns={
         "stream": ValueCell("stream"),
-        "from (UTC)": ValueCell("from_ms", moment_short),
-        "to (UTC)": ValueCell("to_ms", moment_short),
+        **cells(moment_short, from_ms="from (UTC)", to_ms="to (UTC)"),
         "length": ValueCell("length_ms", duration),
     },
     parameters={"device_id": None, "gap_min_ms": GAP_MIN_MS, "gaps_max": 1_000},

@@ -26,10 +26,7 @@ type Rows = ds.Dataset | str
 HISTORY_DAYS: Final = 30
 QUERIED: Final = (RECEIVED, PARSED, DAILY)
 _REGISTERED: Final = {
-    "device_id": "varchar",
-    "device_type": "varchar",
-    "status": "varchar",
-    "gateway_id": "varchar",
+    **dict.fromkeys(("device_id", "device_type", "status", "gateway_id"), "varchar"),
     "registered_ms": "bigint",
 }
 

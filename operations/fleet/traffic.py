@@ -97,7 +97,6 @@ def size_label(sizes: Row) -> str:
 
 _SHARE: Final = ValueCell("share", lambda share: percent(share, 1))
 
-
 LAGS: Final = Question(
     name="lags",
     title="Messages by lag",

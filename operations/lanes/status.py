@@ -71,7 +71,6 @@ WINDOW_RECORDS_MAX: Final = 100_000
 
 _PARSERS: Final = f"{MIRRORED_GROUPS}parse-"
 
-
 type Groups = Mapping[str, Mapping[Partition, Position]]
 
 
