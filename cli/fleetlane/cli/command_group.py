@@ -5,7 +5,8 @@ A command may take a dataclass of options; typer sees each of its fields.
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections import UserDict
+from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
 from functools import wraps
 from importlib import import_module
@@ -68,30 +69,19 @@ def _describe(parameters: list[Any]) -> None:
                 one.help += f" From {low:,} to {high:,}."
 
 
-class Commands(Mapping[str, Any]):
+class Commands(UserDict[str, Any]):
     """Commands by name; one of ``module:function`` is imported when it is taken out."""
 
-    def __init__(self, table: Mapping[str, Entry]) -> None:
-        self.table = table
-        self._loaded: dict[str, Any] = {}
-
     def __getitem__(self, name: str) -> Any:
-        if name not in self._loaded:
-            entry = self.table[name]
-            if isinstance(entry, str):
-                self._loaded[name] = _loaded(entry, name)
-            else:
-                self._loaded[name] = typer.main.get_command(entry)
-        return self._loaded[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.table)
-
-    def __len__(self) -> int:
-        return len(self.table)
+        entry = self.data[name]
+        if isinstance(entry, str):
+            self.data[name] = _loaded(entry, name)
+        elif isinstance(entry, typer.Typer):
+            self.data[name] = typer.main.get_command(entry)
+        return self.data[name]
 
     def help_of(self, name: str) -> str:
-        entry = self.table[name]
+        entry = self.data[name]
         if not isinstance(entry, str):
             return str(self[name].get_short_help_str(limit=100))
         needed, described = _read(entry)
