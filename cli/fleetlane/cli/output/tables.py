@@ -57,8 +57,13 @@ def table_lines(
     width = width or shutil.get_terminal_size((PIPE_COLUMNS, 1)).columns
     widths = _widths(headings, cells, right, width)
     aligned = [name in right for name in headings]
-    head = "\n".join(_laid_out(headings, widths, aligned))
-    return [head, *(line for row in cells for line in _row(headings, row, widths, aligned, width))]
+    lines = ["\n".join(_laid_out(headings, widths, aligned))]
+    for row in cells:
+        lines += _laid_out(row, widths, aligned)
+        under = list(zip(headings, row, strict=True))[len(widths) :]
+        text = ", ".join(f"{name}: {cell}" for name, cell in under if cell not in _NOTHING)
+        lines += (_UNDER + line for line in _folded(text, width - len(_UNDER)))
+    return lines
 
 
 def _widths(
@@ -78,20 +83,6 @@ def _widths(
         more = min(spare, wants[place] - need)
         needs[place], spare = need + more, spare - more
     return needs
-
-
-def _row(
-    headings: Sequence[str],
-    row: Sequence[str],
-    widths: Sequence[int],
-    aligned: Sequence[bool],
-    width: int,
-) -> Iterator[str]:
-    yield from _laid_out(row, widths, aligned)
-    under = list(zip(headings, row, strict=True))[len(widths) :]
-    text = ", ".join(f"{name}: {cell}" for name, cell in under if cell not in _NOTHING)
-    for line in _folded(text, width - len(_UNDER)):
-        yield _UNDER + line
 
 
 def _laid_out(row: Sequence[str], widths: Sequence[int], aligned: Sequence[bool]) -> Iterator[str]:
