@@ -8,33 +8,30 @@ from typing import Final
 
 from fleetlane.cli.command_group import group
 
+
+def _named(module: str, *names: str) -> dict[str, str]:
+    """Commands whose functions are called as they are."""
+    return {name: f"{module}:{name.replace('-', '_')}" for name in names}
+
+
 _DEVICE: Final = {
     "add": "device.register:add",
     "import": "device.bulk_import:import_devices",
     "list": "device.show:list_devices",
     "show": "device.show:show",
-    "enroll-canary": "device.register:enroll_canary",
-    "rotate": "device.register:rotate",
-    "quarantine": "device.trust:quarantine",
-    "revoke": "device.trust:revoke",
-    "release": "device.trust:release",
-    "rate-limit": "device.trust:rate_limit",
+    **_named("device.register", "enroll-canary", "rotate"),
+    **_named("device.trust", "quarantine", "revoke", "release", "rate-limit"),
     "erase": "device.erase:erase",
     "token": "device.register:token",
 }
-_FLEET: Final = {
-    name: f"fleet:{name}"
-    for name in ("coverage", "silent", "late", "sizes", "health", "device", "report")
-}
+_FLEET: Final = _named("fleet", "coverage", "silent", "late", "sizes", "health", "device", "report")
 _FLOW: Final = {
-    "new": "flow.files:new",
-    "check": "flow.files:check",
+    **_named("flow.files", "new", "check"),
     "publish": "flow.publish:publish",
     "list": "flow.publish:versions",
-    "graph": "flow.documents:graph",
-    "contract": "flow.documents:contract",
+    **_named("flow.documents", "graph", "contract"),
 }
-_LAKE: Final = {"view": "lake:view", "compact": "lake:compact", "expire": "lake:expire"}
+_LAKE: Final = _named("lake", "view", "compact", "expire")
 _PARKED: Final = {
     "list": "parked:list_parked",
     "show": "parked:show",
@@ -47,8 +44,7 @@ _PARSER: Final = {
     "try": "parser.try_message:try_message",
     "test": "parser.check:check",
     "bench": "parser.bench:bench",
-    "build": "parser.artifact:build",
-    "deploy": "parser.artifact:deploy",
+    **_named("parser.artifact", "build", "deploy"),
     "diff": "parser.diff:diff",
 }
 
