@@ -76,7 +76,14 @@ def publish(
                 typer.confirm("publish?", abort=True)
         effects.append("it may be in force: `fleetlane flow list` says it")
         with counted("putting flows into force"):
-            version, back = _in_force(publisher, flows, version, owner, only=only)
+            back = 0
+            if flows is not None:
+                publishes = publisher.publish if only else publisher.publish_owners
+                version = publishes(flows.values())
+            elif version is None:
+                version, back = publisher.roll_back(owner)
+            else:
+                version = publisher.activate(version)
         effects.append(f"flows {version} are in force, and used in {publisher.in_force_within_s} s")
         if wait:
             with counted("waiting until API and jobs use them"):
@@ -97,21 +104,6 @@ def _check(
         raise BadOptionsError(problem)
     if of_folder and (rollback or version is not None):
         raise BadOptionsError("--dry-run and --only go with FOLDER alone")
-
-
-def _in_force(
-    publisher: FlowPublisher,
-    flows: FlowSet | None,
-    version: str | None,
-    owner: str | None,
-    *,
-    only: bool,
-) -> tuple[str, int]:
-    """Publish flows, else activate a version, else go back; how far is the second number."""
-    if flows is not None:
-        publishes = publisher.publish if only else publisher.publish_owners
-        return publishes(flows.values()), 0
-    return publisher.roll_back(owner) if version is None else (publisher.activate(version), 0)
 
 
 def _checked(folder: Path, platform: Platform, *, only: bool, shows: bool) -> FlowSet:
