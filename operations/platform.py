@@ -16,7 +16,6 @@ from clients.account import AccountUnavailableError, AwsAccount
 from clients.alarms import StageAlarms
 from clients.aws import (
     AwsSettings,
-    S3Client,
     Table,
     asking,
     aws_client,
@@ -145,7 +144,7 @@ class Platform:
         return DeviceStores(
             registry=DeviceAdministration(table),
             sightings=DeviceSightings(table),
-            overrides=OverridesStore(self._s3, self.resources.overrides_bucket),
+            overrides=OverridesStore(s3_client(self.aws), self.resources.overrides_bucket),
         )
 
     @property
@@ -173,7 +172,7 @@ class Platform:
 
     @property
     def blocked_messages(self) -> BlockedMessages:
-        return BlockedMessages(self._s3, self.resources.parked_bucket)
+        return BlockedMessages(s3_client(self.aws), self.resources.parked_bucket)
 
     @property
     def publisher(self) -> "FlowPublisher":
@@ -181,7 +180,7 @@ class Platform:
 
         aws, resources = self.aws, self.resources
         return FlowPublisher(
-            self._s3,
+            s3_client(self.aws),
             resources.flows_bucket,
             partial(activate_by_function, aws, resources.flow_activation_function)
             if self.activation is None
@@ -201,17 +200,13 @@ class Platform:
     @property
     def upkeep_requests(self) -> Mapping[LakeTables, UpkeepRequests]:
         """What is asked of the lake's job, by the tables that it writes here."""
-        s3, bucket = self._s3, self.resources.lake_bucket
+        s3, bucket = s3_client(self.aws), self.resources.lake_bucket
         written = lake_tables(self.resources.raw_archive_days)
         return {tables: UpkeepRequests(s3, bucket, tables) for tables in written}
 
     @property
     def _devices_table(self) -> Table:
         return dynamodb_table(self.aws, self.resources.devices_table, config=client_config())
-
-    @property
-    def _s3(self) -> S3Client:
-        return s3_client(self.aws)
 
 
 def deployed_resources(stage: str, aws: AwsSettings) -> stage_resources.StageResources:
