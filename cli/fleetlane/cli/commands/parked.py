@@ -141,7 +141,6 @@ def found_parked(stores: MessageStores, wanted: ParkedFilter) -> list[ParkedMess
 
 
 def parked_records(stores: MessageStores, found: Sequence[ParkedMessage]) -> Iterator[Record]:
-    """The records of some parked messages."""
     with counted("records read") as on_read:
         yield from records_at(stores.records(on_read), PARKED, [one.position for one in found])
 

@@ -67,7 +67,6 @@ class FormatOptions(TimeOptions):
 
 
 def _published(row: Row) -> Row:
-    """By its published keys."""
     return {_PUBLISHED_KEYS.get(key, key): value for key, value in row.items()}
 
 
