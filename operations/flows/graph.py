@@ -118,8 +118,7 @@ class FlowGraph:
         """
         rows = {one: float(number) for number, one in enumerate(self._of(Kind.FLOW))}
         parked = {one: float(len(rows)) for one in self._of(Kind.PARKED)}
-        away = (Kind.LANE, Kind.RAW_TOPIC, Kind.API, Kind.DEVICES, Kind.TOPIC, Kind.TABLE)
-        for kind in away:
+        for kind in (Kind.LANE, Kind.RAW_TOPIC, Kind.API, Kind.DEVICES, Kind.TOPIC, Kind.TABLE):
             wanted = {one: self._amid(one, rows) for one in self._of(kind)}
             free = 0.0
             for one in sorted(wanted, key=lambda one: wanted[one]):

@@ -51,8 +51,7 @@ class StandingLedger:
 def standing_ledger(catalog: Catalog, *, since_ms: int) -> StandingLedger:
     """The ledger of the hours that end after a time; raises as ``planned_table``."""
     planned = planned_table(catalog, tables.LEDGER, where=day_since(day_of(since_ms)))
-    is_since = pc.field("hour_ms") > since_ms - HOUR_MS
-    rows = planned.to_table(filter=is_since).to_pylist()
+    rows = planned.to_table(filter=pc.field("hour_ms") > since_ms - HOUR_MS).to_pylist()
     rows.sort(key=lambda row: (-row["hour_ms"], row["stream"], row["lane"]))
     hours = [{key: row[key] for key in _HOUR_KEYS} for row in rows]
     missing = [{**row, **one} for row in rows for one in row["missing_messages"]]

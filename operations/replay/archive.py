@@ -46,8 +46,7 @@ class ArchivedRecords:
     def of(cls, catalog: Catalog, wanted: ArrivalRange) -> "ArchivedRecords":
         """Plan which files may have them; raises as ``planned_table``."""
         first, last = day_of(wanted.from_ms), day_of(wanted.to_ms)
-        days = f"day >= '{first}' and day <= '{last}'"
-        where = f"stream = '{wanted.stream}' and {days}"
+        where = f"stream = '{wanted.stream}' and day >= '{first}' and day <= '{last}'"
         return cls(rows=planned_table(catalog, RAW, where=where), wanted=wanted)
 
     def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:

@@ -65,8 +65,7 @@ def late(
 
 def sizes(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Messages by size, and each stream's compression."""
-    questions = (traffic.SIZE_BINS, traffic.SIZES, traffic.COMPRESSION)
-    _show(where, formats, *questions, days=days)
+    _show(where, formats, traffic.SIZE_BINS, traffic.SIZES, traffic.COMPRESSION, days=days)
 
 
 def health(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:

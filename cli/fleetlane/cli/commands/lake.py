@@ -26,8 +26,6 @@ from operations.platform import Platform
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
 """What a person sees of the columns that every view has."""
 
-_TO_THE_RIGHT: Final = (Kind.INTEGER, Kind.NUMBER)
-
 
 class NoViewError(FleetlaneError):
     """A stream has no flow in force, or its flow no schema."""
@@ -104,7 +102,7 @@ def _print_table(
     print_table(
         [column.name for column in columns],
         [[shown(one, record[one.name]) for one in columns] for record in records],
-        right=[column.name for column in columns if column.kind in _TO_THE_RIGHT],
+        right=[column.name for column in columns if column.kind in (Kind.INTEGER, Kind.NUMBER)],
         title=f"{view.stream}, by arrival, the newest first",
         empty=f"{view.stream} has no events in these days: --days goes further back.",
     )

@@ -35,17 +35,14 @@ def import_devices(
     An interrupted import can be repeated: devices that are registered identically stay as they
     are; one that is registered differently is a problem.
     """
-    stores = where.platform().devices
-
-    importing = DeviceImport(file, stores.registry, now_ms=now_ms())
+    importing = DeviceImport(file, where.platform().devices.registry, now_ms=now_ms())
     with file.open("rb") as opened:
         lines = sum(1 for _ in opened)
     with _progress("checking", lines) as on_line:
         problems = 0
-        for problem in importing.problems(on_line):
-            problems += 1
+        for problems, problem in enumerate(importing.problems(on_line), start=1):
             if problems <= _PROBLEMS_SHOWN_MAX:
-                typer.echo(str(problem), err=True)
+                typer.echo(problem, err=True)
     if problems:
         raise BadDeviceFileError(file, number_of(problems, "problem"))
     with _progress("registering", lines) as on_line:

@@ -150,8 +150,7 @@ def token(
 
     For curl: -H "Authorization: Bearer $(./fleetlane device token ID)"
     """
-    keys = DeviceKeys(where.folder, where.stage)
-    typer.echo(keys.token(device_id, lifetime_s=minutes * 60))
+    typer.echo(DeviceKeys(where.folder, where.stage).token(device_id, lifetime_s=minutes * 60))
 
 
 def _key(given: Path | None, stage: str | None) -> tuple[dict[str, str], DeviceKey | None]:

@@ -62,10 +62,9 @@ def contract(
 ) -> None:
     """Write what a flow's readers may rely on: topics, events, owner, how long it is kept."""
     published = _flows(folder, where)
-    flows = {one.stream: one for one in published.flows}
-    if stream not in flows:
-        raise NoSuchFlowError(stream, tuple(flows))
-    document = _CONTRACTS[format_](flows[stream], version=published.version)
+    if stream not in published.by_stream:
+        raise NoSuchFlowError(stream, tuple(published.by_stream))
+    document = _CONTRACTS[format_](published.by_stream[stream], version=published.version)
     typer.echo(_written(document), nl=False)
 
 

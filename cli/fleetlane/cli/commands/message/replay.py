@@ -170,8 +170,7 @@ def _replay_archived(
             later = stores.records(on_read)
             plan = archive.archive_plan(records, payloads, messages_max=limit, later=later)
         if not dry_run:
-            bucket = platform.resources.payload_bucket
-            plan = payloads.brought_back(plan, payload_bucket=bucket)
+            plan = payloads.brought_back(plan, payload_bucket=platform.resources.payload_bucket)
         carry_out(plan, stores, dry_run=dry_run, as_json=as_json, records=records)
 
 

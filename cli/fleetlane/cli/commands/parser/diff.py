@@ -117,8 +117,7 @@ def _is_wanted(message: RecordedMessage, wanted: Wanted) -> bool:
         return False
     if wanted.flow is None:
         return True
-    kind, firmware = message.device_type, message.firmware
-    rule = parser_rule_for(wanted.flow, device_type=kind, firmware=firmware)
+    rule = parser_rule_for(wanted.flow, device_type=message.device_type, firmware=message.firmware)
     return rule is not None and (not wanted.names or split_use(rule.use)[0] in wanted.names)
 
 

@@ -75,13 +75,10 @@ def _run(platform: Platform, data: Path | None) -> None:
     notes = Console(stderr=True)
     with StepsShown(notes) as on_step:
         endpoints = platform.start(on_step)
-    folder = platform.settings.folder
-    with announced(endpoints, folder):
-        flows = platform.flows.values()
-        commands = commands_to_try(flows, data, now_millis=now_ms())
+    with announced(endpoints, platform.settings.folder):
         typer.echo(addresses(endpoints))
         typer.echo("\nTry, in another terminal:")
-        for command in commands:
+        for command in commands_to_try(platform.flows.values(), data, now_millis=now_ms()):
             typer.echo(f"  {command}")
         typer.echo(f"\n{slow_lane_line(platform.settings.slow_parse_ms_max)}")
         typer.echo("The first message takes longest: Spark is still starting. Ctrl-C stops it.")
