@@ -7,15 +7,9 @@ from msgspec.structs import replace
 
 from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.options.stage import PlatformOptions
+from fleetlane.events import overrides
 from fleetlane.events.names import checked_device_id
-from fleetlane.events.overrides import (
-    BYTES_PER_MINUTE_MAX,
-    HARD_BYTES_PER_MINUTE,
-    MESSAGES_PER_MINUTE_MAX,
-    SOFT_BYTES_PER_MINUTE,
-    RateLimits,
-    Restriction,
-)
+from fleetlane.events.overrides import RateLimits, Restriction
 from fleetlane.events.times import now_ms
 from operations.devices.stores import DeviceStores
 
@@ -45,8 +39,14 @@ def release(device_ids: DeviceIds, *, where: PlatformOptions) -> None:
     typer.echo(f"released: {', '.join(named)}")
 
 
-def _up_to(limit: int, meaning: str) -> Any:
-    return typer.Option(min=1, max=limit, help=meaning)
+def _messages(beyond: str) -> Any:
+    most = overrides.MESSAGES_PER_MINUTE_MAX
+    return typer.Option(min=1, max=most, help=f"Messages a minute; beyond, {beyond}.")
+
+
+def _bytes(beyond: str) -> Any:
+    most = overrides.BYTES_PER_MINUTE_MAX
+    return typer.Option(min=1, max=most, help=f"Bytes a minute; beyond, {beyond}.")
 
 
 def rate_limit(
@@ -54,18 +54,10 @@ def rate_limit(
         str | None, typer.Argument(metavar="[ID]", help="One device; without it, all.")
     ] = None,
     *,
-    soft: Annotated[
-        int | None, _up_to(MESSAGES_PER_MINUTE_MAX, "Messages a minute; beyond, to the bulk lane.")
-    ] = None,
-    hard: Annotated[
-        int | None, _up_to(MESSAGES_PER_MINUTE_MAX, "Messages a minute; beyond, refused (429).")
-    ] = None,
-    soft_bytes: Annotated[
-        int, _up_to(BYTES_PER_MINUTE_MAX, "Bytes a minute; beyond, to the bulk lane.")
-    ] = SOFT_BYTES_PER_MINUTE,
-    hard_bytes: Annotated[
-        int, _up_to(BYTES_PER_MINUTE_MAX, "Bytes a minute; beyond, a 429.")
-    ] = HARD_BYTES_PER_MINUTE,
+    soft: Annotated[int | None, _messages("to the bulk lane")] = None,
+    hard: Annotated[int | None, _messages("refused (429)")] = None,
+    soft_bytes: Annotated[int, _bytes("to the bulk lane")] = overrides.SOFT_BYTES_PER_MINUTE,
+    hard_bytes: Annotated[int, _bytes("a 429")] = overrides.HARD_BYTES_PER_MINUTE,
     clear: Annotated[bool, typer.Option("--clear", help="Remove these rate limits.")] = False,
     where: PlatformOptions,
 ) -> None:
