@@ -14,15 +14,7 @@ from msgspec.structs import replace
 
 from clients.account import AccountUnavailableError, AwsAccount
 from clients.alarms import StageAlarms
-from clients.aws import (
-    AwsSettings,
-    Table,
-    asking,
-    aws_client,
-    client_config,
-    dynamodb_table,
-    s3_client,
-)
+from clients.aws import AwsSettings, asking, aws_client, client_config, dynamodb_table, s3_client
 from clients.devices.overrides import OverridesStore
 from clients.devices.sightings import DeviceSightings
 from clients.s3.blocked_messages import BlockedMessages
@@ -136,11 +128,12 @@ class Platform:
 
     @property
     def registry(self) -> DeviceAdministration:
-        return DeviceAdministration(self._devices_table)
+        table = dynamodb_table(self.aws, self.resources.devices_table, config=client_config())
+        return DeviceAdministration(table)
 
     @property
     def devices(self) -> DeviceStores:
-        table = self._devices_table
+        table = dynamodb_table(self.aws, self.resources.devices_table, config=client_config())
         return DeviceStores(
             registry=DeviceAdministration(table),
             sightings=DeviceSightings(table),
@@ -203,10 +196,6 @@ class Platform:
         s3, bucket = s3_client(self.aws), self.resources.lake_bucket
         written = lake_tables(self.resources.raw_archive_days)
         return {tables: UpkeepRequests(s3, bucket, tables) for tables in written}
-
-    @property
-    def _devices_table(self) -> Table:
-        return dynamodb_table(self.aws, self.resources.devices_table, config=client_config())
 
 
 def deployed_resources(stage: str, aws: AwsSettings) -> stage_resources.StageResources:
