@@ -57,15 +57,11 @@ class ArchivedRecords:
     def read(self) -> Iterator[dict[str, Any]]:
         """Give all rows, of other attempts too, a few at a time."""
         arrival = ds.field("arrival_ms")
-        is_wanted = (
-            ds.field("id").is_valid()
-            & (ds.field("stream") == self.wanted.stream)
-            & (arrival >= self.wanted.from_ms)
-            & (arrival < self.wanted.to_ms)
-        )
+        is_in_range = (arrival >= self.wanted.from_ms) & (arrival < self.wanted.to_ms)
+        is_of_stream = ds.field("id").is_valid() & (ds.field("stream") == self.wanted.stream)
         for batch in self.rows.to_batches(
             columns=_COLUMNS,
-            filter=is_wanted,
+            filter=is_of_stream & is_in_range,
             batch_size=_BATCH_ROWS,
             batch_readahead=1,
             fragment_readahead=1,
