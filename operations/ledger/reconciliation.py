@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import Final, Protocol
 
@@ -117,8 +117,7 @@ class Ledger:
 
     def to_json(self) -> bytes:
         """The nine numbers as one JSON object."""
-        names = [one.name for one in fields(self) if one.name != "findings"]
-        numbers = {name: getattr(self, name) for name in names}
+        numbers = {name: value for name, value in asdict(self).items() if name != "findings"}
         return orjson.dumps(numbers, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
 
 

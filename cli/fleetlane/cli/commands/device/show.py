@@ -64,11 +64,9 @@ def show(
     if device is None:
         raise UnknownDeviceError(device_id)
     sighting = stores.sightings.find(device_id)
-    seen = {
-        "last_seen": sighting and _time_text(sighting.seen_ms),
-        "firmware": sighting and sighting.firmware,
-    }
-    facts = _facts(device) | seen
+    facts = _facts(device)
+    facts["last_seen"] = sighting and _time_text(sighting.seen_ms)
+    facts["firmware"] = sighting and sighting.firmware
     try:
         facts |= _held(device_id, stores.overrides.read(), at_ms=now_ms())
     finally:

@@ -77,8 +77,7 @@ def progress_line(progress: DemoProgress) -> str:
 
 def ledger_table(ledger: Ledger) -> str:
     """The ledger's numbers, and what each of them means."""
-    counts = {name: int(getattr(ledger, name)) for name in _MEANINGS}
-    rows = [(name, f"{counts[name]:,}", meaning) for name, meaning in _MEANINGS.items()]
+    rows = [(name, f"{getattr(ledger, name):,}", meaning) for name, meaning in _MEANINGS.items()]
     lines = table_lines(("outcome", "messages", "meaning"), rows, right=["messages"])
     return "\n".join([f"The ledger, after {ledger.seconds:.0f} s", *lines])
 
