@@ -1,7 +1,7 @@
 """What commands select by: a device, since when, until when, how many days or messages."""
 
 import re
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -33,6 +33,23 @@ def moment(text: str) -> int:
             " so long ago"
         )
     return found
+
+
+def file_argument(metavar: str, meaning: str, **more: Any) -> Any:
+    """An argument that is a file which exists; the three below are alike."""
+    return typer.Argument(metavar=metavar, exists=True, dir_okay=False, help=meaning, **more)
+
+
+def file_option(metavar: str, meaning: str, **more: Any) -> Any:
+    return typer.Option(metavar=metavar, exists=True, dir_okay=False, help=meaning, **more)
+
+
+def folder_argument(metavar: str, meaning: str, **more: Any) -> Any:
+    return typer.Argument(metavar=metavar, exists=True, file_okay=False, help=meaning, **more)
+
+
+def folder_option(metavar: str, meaning: str, **more: Any) -> Any:
+    return typer.Option(metavar=metavar, exists=True, file_okay=False, help=meaning, **more)
 
 
 WholeDeviceId = Annotated[str, typer.Argument(metavar="ID", help=f"Its id: {DEVICE_ID_PATTERN}")]

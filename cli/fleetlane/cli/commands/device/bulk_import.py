@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from fleetlane.cli.options.selection import file_argument
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.times import now_ms
@@ -20,11 +21,9 @@ _PROBLEMS_SHOWN_MAX = 100
 def import_devices(
     file: Annotated[
         Path,
-        typer.Argument(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            help="CSV with a header: device_id, device_type, public_key (PEM or JWK), gateway_id.",
+        file_argument(
+            "FILE",
+            "CSV with a header: device_id, device_type, public_key (PEM or JWK), gateway_id.",
         ),
     ],
     *,

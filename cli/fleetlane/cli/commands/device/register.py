@@ -8,7 +8,7 @@ import typer
 from clients.device_api import DeviceKey
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.cli.commands.device.keys import DeviceKeys
-from fleetlane.cli.options.selection import BadOptionsError, DeviceId, WholeDeviceId
+from fleetlane.cli.options.selection import BadOptionsError, DeviceId, WholeDeviceId, file_option
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.tables import escaped
 from fleetlane.events import canary
@@ -21,12 +21,9 @@ from operations.endpoints import LOCAL_STAGE
 
 PublicKeyOption = Annotated[
     Path | None,
-    typer.Option(
-        "--public-key",
-        metavar="FILE",
-        exists=True,
-        dir_okay=False,
-        help="The device's own public key, as PEM or JWK: P-256 or Ed25519. Tokens name it by its"
+    file_option(
+        "FILE",
+        "The device's own public key, as PEM or JWK: P-256 or Ed25519. Tokens name it by its"
         " kid: the JWK's own, else its RFC 7638 thumbprint.",
     ),
 ]

@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from fleetlane.cli.commands.flow.files import flows_of, folder_argument
+from fleetlane.cli.commands.flow.files import flows_argument, flows_of
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.lanes import Lane
@@ -15,7 +15,7 @@ from operations.flows.contracts import asyncapi, data_contract
 from operations.flows.graph import FlowGraph
 from operations.flows.publisher import NoSuchFlowError
 
-FolderArgument = Annotated[Path | None, folder_argument("the flows in force")]
+FolderArgument = Annotated[Path | None, flows_argument("the flows in force")]
 
 _DRAWN: Final[dict[str, Callable[[FlowGraph], str]]] = {
     "svg": FlowGraph.as_svg,

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fleetlane.cli.options.checkout import uv_program
+from fleetlane.cli.options.selection import file_option, folder_argument, folder_option
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import BadFlowError, flow_from_toml, flows_in
@@ -46,15 +47,9 @@ def new(
     typer.echo(f"created {path}; docs/flows.md lists what else it may have")
 
 
-def folder_argument(default: str) -> Any:
+def flows_argument(default: str) -> Any:
     """The argument FOLDER; ``default`` says what it is where none is given."""
-    return typer.Argument(
-        metavar="FOLDER",
-        file_okay=False,
-        exists=True,
-        help="The folder of flow files.",
-        show_default=default,
-    )
+    return folder_argument("FOLDER", "The folder of flow files.", show_default=default)
 
 
 class BadFlowsError(FleetlaneError):
@@ -67,24 +62,15 @@ class BadFlowsError(FleetlaneError):
 
 
 def check(
-    folder: Annotated[Path, folder_argument("./flows")] = Path("flows"),
+    folder: Annotated[Path, flows_argument("./flows")] = Path("flows"),
     *,
     artifact: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE.zip",
-            exists=True,
-            dir_okay=False,
-            help="An artifact with parsers; may be repeated.",
-        ),
+        list[Path] | None, file_option("FILE.zip", "An artifact with parsers; may be repeated.")
     ] = None,
     against: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER",
-            exists=True,
-            file_okay=False,
-            help="A folder with the earlier flow files: schemas must stay compatible.",
+        folder_option(
+            "FOLDER", "A folder with the earlier flow files: schemas must stay compatible."
         ),
     ] = None,
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from fleetlane.cli.commands.flow.files import flows_of, folder_argument, show
+from fleetlane.cli.commands.flow.files import flows_argument, flows_of, show
 from fleetlane.cli.commands.flow.preview import MESSAGES_MAX, preview_lines
 from fleetlane.cli.options.selection import BadOptionsError, DryRunOption
 from fleetlane.cli.options.stage import PlatformOptions
@@ -35,7 +35,7 @@ OwnerOption = Annotated[
 
 
 def publish(
-    folder: Annotated[Path | None, folder_argument("./flows")] = None,
+    folder: Annotated[Path | None, flows_argument("./flows")] = None,
     *,
     rollback: Annotated[
         bool,

@@ -7,6 +7,7 @@ import typer
 
 from fleetlane.cli.commands.parser.subject import project_in
 from fleetlane.cli.options.checkout import uv_program
+from fleetlane.cli.options.selection import file_argument, folder_argument
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.flows.artifacts import read_manifest, sha256_of_file
 from fleetlane.parsers.artifacts.building import Platform, built, uv_for
@@ -16,9 +17,7 @@ _MACHINES: Final = {"x86_64": Platform.X86_64, "aarch64": Platform.ARM64, "host"
 
 
 def build(
-    folder: Annotated[
-        Path, typer.Argument(metavar="FOLDER", file_okay=False, exists=True, help="The parser's.")
-    ] = Path(),
+    folder: Annotated[Path, folder_argument("FOLDER", "The parser's.")] = Path(),
     *,
     output: Annotated[Path, typer.Option(metavar="DIR", file_okay=False, help="Where to.")] = Path(
         "dist"
@@ -46,9 +45,7 @@ def build(
 
 
 def deploy(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE.zip", dir_okay=False, exists=True, help="The artifact.")
-    ],
+    file: Annotated[Path, file_argument("FILE.zip", "The artifact.")],
     *,
     owner: Annotated[str, typer.Option(metavar="TEAM", help="The owner of the flows it is for.")],
     where: PlatformOptions,

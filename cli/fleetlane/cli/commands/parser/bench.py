@@ -10,6 +10,7 @@ import typer
 from fleetlane.cli.commands.parser.message_input import is_of_records, one_message, read_at_most
 from fleetlane.cli.commands.parser.subject import SubjectOptions
 from fleetlane.cli.options.checkout import uv_program
+from fleetlane.cli.options.selection import file_argument
 from fleetlane.cli.output.parser_results import enforcement
 from fleetlane.cli.output.tables import escaped
 from fleetlane.cli.output.waiting import number_of
@@ -21,12 +22,7 @@ from fleetlane.parsers.testkit.trials import Trial
 def bench(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE…",
-            exists=True,
-            dir_okay=False,
-            help="Messages: bytes, or records in files named .record.json.",
-        ),
+        file_argument("FILE…", "Messages: bytes, or records in files named .record.json."),
     ],
     *,
     chosen: SubjectOptions,

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from fleetlane.cli.options.checkout import uv_program
+from fleetlane.cli.options.selection import folder_argument
 from fleetlane.cli.output.parser_results import enforcement
 from fleetlane.cli.output.tables import escaped
 from fleetlane.cli.output.waiting import number_of
@@ -23,10 +24,7 @@ class ChecksFailedError(FleetlaneError):
     sentence = "{failed} failed"
 
 
-FolderArgument = Annotated[
-    Path,
-    typer.Argument(metavar="FOLDER", file_okay=False, exists=True, help="The parser's folder."),
-]
+FolderArgument = Annotated[Path, folder_argument("FOLDER", "The parser's folder.")]
 ExamplesOption = Annotated[
     int, typer.Option(min=1, max=1_000_000, help="How many arbitrary messages to try.")
 ]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from fleetlane.cli.options.selection import BadOptionsError
+from fleetlane.cli.options.selection import BadOptionsError, file_option
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.flows.files import flow_at
@@ -17,12 +17,9 @@ from fleetlane.parsers.testkit.trials import Subject
 
 FlowOption = Annotated[
     Path | None,
-    typer.Option(
-        "--flow",
-        metavar="FILE",
-        dir_okay=False,
-        exists=True,
-        help="The flow file that says which parser, and its options.",
+    file_option(
+        "FILE",
+        "The flow file that says which parser, and its options.",
         show_default="the only one in ./flows",
     ),
 ]
