@@ -6,17 +6,12 @@ tell nearly all events that never came; whole digests are read of a segment that
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pyspark.sql.streaming.stateful_processor import (
-    MapState,
-    StatefulProcessor,
-    StatefulProcessorHandle,
-    TimerValues,
-)
+from pyspark.sql.streaming import stateful_processor as stateful
 
 from glue_jobs.deduplicate.bundles import DIGEST, without_repeats
 
@@ -41,7 +36,9 @@ class Segment(NamedTuple):
 class SeenEvents:
     """Those of one bucket. ``prefixes`` and ``digests`` are by when a segment began."""
 
-    def __init__(self, prefixes: MapState, digests: MapState, *, window_ms: int) -> None:
+    def __init__(
+        self, prefixes: stateful.MapState, digests: stateful.MapState, *, window_ms: int
+    ) -> None:
         self._prefixes, self._digests = prefixes, digests
         self._window_ms, self._period_ms = window_ms, window_ms // PERIODS
 
@@ -54,21 +51,15 @@ class SeenEvents:
         order, once = order[is_first], ordered[is_first]
         segments, is_seen = self._held(now_ms), np.zeros(len(once), np.bool_)
         for segment in segments:
-            may_be = np.flatnonzero(_is_in(segment.prefixes, _prefixes(once)))
-            if len(may_be):
-                is_seen[may_be] |= self._whole(segment, once[may_be])
+            may_be = _are_in(segment.prefixes, segment.prefixes, _prefixes(once), _prefixes(once))
+            if may_be.any():  # of two in it with the same 64 bits the second is not found
+                held, wanted = self._of(segment), once[may_be]
+                is_seen[may_be] |= _are_in(held["high"], held, wanted["high"], wanted)
         if not is_seen.all():
             self._add(once[~is_seen], segments, now_ms)
         is_new = np.zeros(len(digests), np.bool_)
         is_new[order[~is_seen]] = True
         return is_new
-
-    def _whole(self, segment: Segment, wanted: Digests) -> NDArray[np.bool_]:
-        """Which a segment has. Of two in it with the same 64 bits the second is not found."""
-        held = self._of(segment)
-        place = np.minimum(np.searchsorted(held["high"], wanted["high"]), len(held) - 1)
-        found: NDArray[np.bool_] = held[place] == wanted
-        return found
 
     def _held(self, now_ms: int) -> list[Segment]:
         """All that the window has not left behind, in order; the others are removed."""
@@ -117,13 +108,13 @@ class SeenEvents:
         self._digests.removeKey((began_ms,))
 
 
-class LeaveOutRepeats(StatefulProcessor):
+class LeaveOutRepeats(stateful.StatefulProcessor):
     """From a bucket's bundles to bundles of what is new, by what is kept between batches."""
 
     def __init__(self, window_ms: int) -> None:
         self._window_ms = window_ms
 
-    def init(self, handle: StatefulProcessorHandle) -> None:
+    def init(self, handle: stateful.StatefulProcessorHandle) -> None:
         self._seen = SeenEvents(
             handle.getMapState("prefixes", "began_ms long", "last_ms long, prefixes binary"),
             handle.getMapState("digests", "began_ms long", "digests binary"),
@@ -134,7 +125,7 @@ class LeaveOutRepeats(StatefulProcessor):
         self,
         key: object,
         rows: Iterator[pd.DataFrame],
-        timerValues: TimerValues,  # noqa: N803
+        timerValues: stateful.TimerValues,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
         bundles = pd.concat(rows)
         digests = [np.frombuffer(one, DIGEST) for one in bundles["digests"]]
@@ -145,16 +136,12 @@ class LeaveOutRepeats(StatefulProcessor):
         kept = [without_repeats(records, part) for records, part in parts if part.any()]
         yield pd.DataFrame({"records": kept})
 
-    def close(self) -> None:
-        """Nothing is open."""
-
 
 def _prefixes(digests: Digests) -> NDArray[np.uint32]:
     return (digests["high"] >> _PREFIX_BITS).astype(np.uint32)
 
 
-def _is_in(held: NDArray[np.uint32], wanted: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Which are in ``held``, which is in order and not empty."""
-    place = np.minimum(np.searchsorted(held, wanted), len(held) - 1)
-    found: NDArray[np.bool_] = held[place] == wanted
-    return found
+def _are_in(keys: Any, held: Any, wanted_keys: Any, wanted: Any) -> NDArray[np.bool_]:
+    """Which are in ``held``, which is in order of its ``keys``, and not empty."""
+    place = np.minimum(np.searchsorted(keys, wanted_keys), len(keys) - 1)
+    return np.asarray(held[place] == wanted)

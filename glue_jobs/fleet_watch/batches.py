@@ -133,8 +133,7 @@ class WatchBatches:
             added = self._rates.add(
                 batch, number, rate_limit, now_ms=now_ms, streams=flows.keys() or None
             )
-            fast = list(added)
-            self._judge(fast, present, now_ms)
+            self._judge(list(added), present, now_ms)
         except FleetlaneError as problem:
             _log.warning("no device is quarantined for this batch: %s", problem)
 

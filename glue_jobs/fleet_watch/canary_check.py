@@ -96,12 +96,11 @@ class LakeCanaries:
     @reading_lake()
     def slowest_ms(self, since_ms: int) -> Mapping[Lane, int]:
         """By lane, the longest time from arrival to canonical of what arrived since then."""
-        took_ms = F.max(F.col("parsed_ms") - F.col("received_ms"))
         rows = (
             self._since(PARSED, since_ms, arrival="received_ms")
             .where(F.col("outcome") == Outcome.PARSED.value)
             .groupBy("lane")
-            .agg(took_ms.alias("took_ms"))
+            .agg(F.max(F.col("parsed_ms") - F.col("received_ms")).alias("took_ms"))
         )
         return {Lane(row.lane): row.took_ms for row in rows.collect()}
 

@@ -88,8 +88,7 @@ def with_whether_it_counts(rows: DataFrame) -> DataFrame:
 
 
 def _order(parser: str) -> tuple[bool, Version, str]:
-    version = parser.rpartition("@")[2]
     try:
-        return True, Version(version), parser
+        return True, Version(parser.rpartition("@")[2]), parser
     except InvalidVersion:
         return False, Version("0"), parser

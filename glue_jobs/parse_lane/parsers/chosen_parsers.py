@@ -149,8 +149,7 @@ class ChosenParsers:
         found = self._programs.of_rule(flows, flow, rule)
         if _is_usable(found):
             return self._with(found, flow)
-        before = flows.owners.get(flow.owner, ())[1:]
-        older = self._older(before, flow, rule, kind)
+        older = self._older(flows.owners.get(flow.owner, ())[1:], flow, rule, kind)
         self._back_off(began_s)
         self._log_unusable(flow, rule, found.problem, older)
         if older is not None:

@@ -69,11 +69,10 @@ def runs_in_real_time(session: SparkSession, arguments: JobArguments) -> bool:
 
 def _started(session: SparkSession, arguments: JobArguments) -> StreamingQuery:
     """Of one partition, from its end: what a probe before this one sent stays where it is."""
-    one_partition = orjson.dumps({FLEET_HEARTBEATS: [_PARTITION]}).decode()
     records: DataFrame = (
         session.readStream.format("kafka")
         .options(**kafka_connection(arguments))
-        .option("assign", one_partition)
+        .option("assign", orjson.dumps({FLEET_HEARTBEATS: [_PARTITION]}).decode())
         .option("startingOffsets", "latest")
         .load()
         .select("topic", "key", "value")

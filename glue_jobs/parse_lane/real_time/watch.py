@@ -74,8 +74,7 @@ class RealTimeWatch:
 
     def excuse(self) -> None:
         """Let all tasks have as long again: Kafka did not answer, so none could arrive."""
-        due_s = self._monotonic() + BEGIN_S_MAX
-        self._due_s = dict.fromkeys(self._due_s, due_s)
+        self._due_s = dict.fromkeys(self._due_s, self._monotonic() + BEGIN_S_MAX)
 
     def problem(self) -> str | None:
         """Why the query is to be started again; ``None`` while it is as it should be."""

@@ -44,8 +44,7 @@ def deferred_record(record: RawRecord, message: Message, *, is_over: bool) -> Ou
     However often that happens it is one attempt, unlike the first landing, and no try. But it has
     the header of its tries, with a count of 0: ``spaced_tries`` then lets a trigger pass.
     """
-    again = replace(message, attempt=max(_DIVERTED_ONCE, message.attempt))
-    headers = headers_of(again)
+    headers = headers_of(replace(message, attempt=max(_DIVERTED_ONCE, message.attempt)))
     if not message.slow_tries:
         headers.append((ce.SLOW_TRIES, b"0"))
     topic = str(topics.RawTopic(lane=Lane.SLOW, is_over=is_over))

@@ -38,7 +38,9 @@ class BusyParsers:
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict
 
-    def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]:
+    def parsed(
+        self, run: Run, time_budget: TimeBudget, *, children_max: int = 1
+    ) -> Iterator[Result]:
         assert time_budget.left_us(run.assignment) > 0
         attempts = [(place, Attempt(self._verdict)) for place in range(len(run.bodies))]
         yield Result(attempts, Columns().taken(run.assignment.topics))

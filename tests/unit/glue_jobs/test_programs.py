@@ -28,7 +28,9 @@ from tests.unit.glue_jobs.conftest import NoArtifacts
 class LoadsAll:
     """Sandboxes that are never asked to parse."""
 
-    def parsed(self, run: Run, time_budget: TimeBudget) -> Iterator[Result]:
+    def parsed(
+        self, run: Run, time_budget: TimeBudget, *, children_max: int = 1
+    ) -> Iterator[Result]:
         raise NotImplementedError
 
     def loaded(self, program: Program, owner: str) -> Loaded:

@@ -9,17 +9,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from localstack.aws.chain import HandlerChain
 from localstack.http import Response
 from localstack.services.apigateway.next_gen.execute_api import gateway_response as errors
+from localstack.services.apigateway.next_gen.execute_api import header_utils, helpers
 from localstack.services.apigateway.next_gen.execute_api.context import RestApiInvocationContext
-from localstack.services.apigateway.next_gen.execute_api.header_utils import (
-    build_multi_value_headers,
-)
-from localstack.services.apigateway.next_gen.execute_api.helpers import (
-    get_lambda_function_arn_from_invocation_uri,
-    get_source_arn,
-)
-from localstack.services.apigateway.next_gen.execute_api.integrations.aws import (
-    RestApiAwsProxyIntegration,
-)
+from localstack.services.apigateway.next_gen.execute_api.integrations import aws
 
 from local.gateway.rest_api import AuthorizerCache, AuthorizerResult
 
@@ -73,8 +65,8 @@ def _identity(authorizer: Mapping[str, Any], context: RestApiInvocationContext) 
 def _result(authorizer: Mapping[str, Any], context: RestApiInvocationContext) -> AuthorizerResult:
     uri = authorizer["authorizerUri"]
     try:
-        content = RestApiAwsProxyIntegration.call_lambda(
-            function_arn=get_lambda_function_arn_from_invocation_uri(uri),
+        content = aws.RestApiAwsProxyIntegration.call_lambda(
+            function_arn=helpers.get_lambda_function_arn_from_invocation_uri(uri),
             event=json.dumps(_event(context)).encode(),
             source_arn=f"{_api_arn(context)}/authorizers/{authorizer['id']}",
         )
@@ -97,7 +89,7 @@ def _event(context: RestApiInvocationContext) -> dict[str, Any]:
         "path": request["path"],
         "httpMethod": request["http_method"],
         "headers": dict(headers),
-        "multiValueHeaders": build_multi_value_headers(headers),
+        "multiValueHeaders": header_utils.build_multi_value_headers(headers),
         "queryStringParameters": request["query_string_parameters"] or {},
         "multiValueQueryStringParameters": request["multi_value_query_string_parameters"] or {},
         "pathParameters": request["path_parameters"] or {},
@@ -112,4 +104,4 @@ def _method_arn(context: RestApiInvocationContext) -> str:
 
 
 def _api_arn(context: RestApiInvocationContext) -> str:
-    return str(get_source_arn(context)).partition("/")[0]
+    return str(helpers.get_source_arn(context)).partition("/")[0]

@@ -7,16 +7,10 @@ from typing import Any
 from localstack.aws.chain import HandlerChain
 from localstack.http import Response
 from localstack.services.apigateway.next_gen.execute_api import gateway_response as errors
+from localstack.services.apigateway.next_gen.execute_api import helpers
 from localstack.services.apigateway.next_gen.execute_api.context import RestApiInvocationContext
-from localstack.services.apigateway.next_gen.execute_api.handlers.gateway_exception import (
-    GatewayExceptionHandler,
-)
-from localstack.services.apigateway.next_gen.execute_api.helpers import (
-    mime_type_matches_binary_media_types,
-)
-from localstack.services.apigateway.next_gen.execute_api.integrations.aws import (
-    RestApiAwsProxyIntegration,
-)
+from localstack.services.apigateway.next_gen.execute_api.handlers import GatewayExceptionHandler
+from localstack.services.apigateway.next_gen.execute_api.integrations import aws
 
 from local.gateway.rest_api import EVENT_BYTES_MAX, REQUEST_BYTES_MAX
 
@@ -32,10 +26,10 @@ def check_size(chain: HandlerChain, context: RestApiInvocationContext, response:
 
 def encode_binary_bodies() -> None:
     """Let events for functions hold their bodies as the API declares, not as the bytes look."""
-    made = RestApiAwsProxyIntegration.create_lambda_input_event
+    made = aws.RestApiAwsProxyIntegration.create_lambda_input_event
 
     def create_lambda_input_event(
-        self: RestApiAwsProxyIntegration, context: RestApiInvocationContext
+        self: aws.RestApiAwsProxyIntegration, context: RestApiInvocationContext
     ) -> dict[str, Any]:
         event: dict[str, Any] = made(self, context)
         if body := context.invocation_request["body"]:
@@ -48,7 +42,7 @@ def encode_binary_bodies() -> None:
             raise errors.RequestTooLargeError(_TOO_LONG)
         return event
 
-    RestApiAwsProxyIntegration.create_lambda_input_event = create_lambda_input_event
+    aws.RestApiAwsProxyIntegration.create_lambda_input_event = create_lambda_input_event
 
 
 def honour_templates() -> None:
@@ -81,4 +75,6 @@ def honour_templates() -> None:
 def _is_binary(context: RestApiInvocationContext) -> bool:
     declared = context.deployment.rest_api.rest_api.get("binaryMediaTypes") or []
     content_type = context.invocation_request["headers"].get("Content-Type")
-    return "*/*" in declared or bool(mime_type_matches_binary_media_types(content_type, declared))
+    return "*/*" in declared or bool(
+        helpers.mime_type_matches_binary_media_types(content_type, declared)
+    )

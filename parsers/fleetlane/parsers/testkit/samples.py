@@ -147,8 +147,7 @@ def _sample(path: Path, subjects: Sequence[Subject]) -> Sample:
 def _subject_for(
     subjects: Sequence[Subject], device_type: str | None, firmware: str | None
 ) -> Subject | None:
-    flow = subjects[0].flow
-    rule = parser_rule_for(flow, device_type=device_type, firmware=firmware)
+    rule = parser_rule_for(subjects[0].flow, device_type=device_type, firmware=firmware)
     return next((one for one in subjects if one.rule is rule), None)
 
 

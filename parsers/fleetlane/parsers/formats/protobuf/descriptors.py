@@ -66,8 +66,7 @@ def decoded(message_class: Any, octets: bytes) -> Any:
     try:
         message.ParseFromString(octets)
     except DecodeError as problem:
-        name = message.DESCRIPTOR.full_name
-        raise MalformedMessage(f"no {name}: {problem}") from None
+        raise MalformedMessage(f"no {message.DESCRIPTOR.full_name}: {problem}") from None
     if not message.IsInitialized():
         missing = ", ".join(message.FindInitializationErrors())
         raise MalformedMessage(f"required fields are missing: {missing:.200}")

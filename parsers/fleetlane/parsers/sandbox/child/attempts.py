@@ -202,7 +202,6 @@ def _verdict_on(problem: BaseException) -> tuple[Verdict, str]:
 def _text(problem: BaseException) -> str:
     """An error's text. Its ``__str__`` is the parser's code: it may raise anything."""
     try:
-        text = str(problem)[:DETAIL_CHARS_MAX]
-        return text.encode("utf-8", "replace").decode()
+        return str(problem)[:DETAIL_CHARS_MAX].encode("utf-8", "replace").decode()
     except Exception:  # noqa: BLE001 - the edge to code that is not ours
         return "(it cannot say why)"

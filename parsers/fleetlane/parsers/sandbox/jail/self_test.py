@@ -82,8 +82,7 @@ def _is_refused(act: Callable[[], object]) -> bool:
 
 
 def _trace() -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.ptrace(_ATTACH, os.getppid(), 0, 0) != 0:
+    if ctypes.CDLL(None, use_errno=True).ptrace(_ATTACH, os.getppid(), 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "ptrace")
 
 

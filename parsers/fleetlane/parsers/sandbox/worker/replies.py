@@ -120,9 +120,8 @@ def check_growth(reply: Reply, limits: GrowthLimits) -> None:
 
     A key is within what its event counts besides its own bytes.
     """
-    events_max = PART_BYTES // _RECORD_BYTES_MIN + limits.events_max
     if (
-        reply.events > events_max
+        reply.events > PART_BYTES // _RECORD_BYTES_MIN + limits.events_max
         or reply.key_bytes > EVENT_BYTES * reply.events
         or reply.value_bytes > 2 * PART_BYTES + limits.output_bytes_max
         or reply.detail_bytes > _DETAIL_BYTES_MAX * reply.messages
