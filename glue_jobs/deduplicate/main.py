@@ -1,5 +1,7 @@
 """Job ``deduplicate``: canonical events to ``unique.<stream>``, for each flow that wants it."""
 
+import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from functools import cache, partial
@@ -133,6 +135,8 @@ def session_with_state(session: SparkSession, *, partitions: int) -> SparkSessio
 
     One for all of them, however often they are started: Spark deletes none.
     """
+    # Where Spark's driver starts a process for the state of a query, that has this path alone.
+    session.sparkContext.environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     own = session.newSession()
     for name, value in {**STATE_SETTINGS, _PARTITIONS: str(partitions)}.items():
         own.conf.set(name, value)

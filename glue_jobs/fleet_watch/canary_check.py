@@ -70,8 +70,7 @@ def check_canaries(
         name = f"{message.raw_id} of {message.stream}, lane {message.lane}"
         _log.warning("canary %s, slot %d: not in the lake in time", name, message.slot_ms)
     publish({JobMetric.CANARY_MISSING: len(lost)})
-    slowest_ms = canaries.slowest_ms(now_ms - IN_LAKE_MS - LOOKED_BACK_MS)
-    for lane, took_ms in slowest_ms.items():
+    for lane, took_ms in canaries.slowest_ms(now_ms - IN_LAKE_MS - LOOKED_BACK_MS).items():
         publish_of_lane[lane]({LaneMetric.CANARY_MS: took_ms})
 
 

@@ -104,16 +104,21 @@ def _outputs(lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]) -> Iter
 
 
 @cache
+def flows_in_force(bucket: str, max_age_s: int) -> CachedFlows:
+    """One a worker process, too: S3 is asked once for all of them."""
+    s3, _ = s3_clients()
+    kept = KeptFlows(FlowStore(s3, bucket), parsers_folder())
+    return CachedFlows(kept, max_age_s=max_age_s, kept=kept.last)
+
+
+@cache
 def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
     """One a worker process: workers outlive batches, and clients are expensive."""
     sandboxes = _sandboxes()
     checked(sandboxes.jail_problems(), arguments.sandbox)
-    s3, _ = s3_clients()
-    flows, limits = FlowStore(s3, arguments.flows_bucket), arguments.limits
+    (s3, _), limits = s3_clients(), arguments.limits
     owned = OwnerFlows(s3, arguments.flows_bucket)
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
-    kept = KeptFlows(flows, parsers_folder())
-    in_force = CachedFlows(kept, max_age_s=arguments.flows_max_age_s, kept=kept.last)
     blocked = BlockedMessages(s3, arguments.parked_bucket)
     payloads = payloads_of(arguments)
     is_blocking = arguments.blocking_stream is not None
@@ -122,7 +127,7 @@ def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
             arguments.lane, limits, is_over=arguments.is_over, is_blocking=is_blocking
         ),
         parsers=ChosenParsers(
-            flows=in_force,
+            flows=flows_in_force(arguments.flows_bucket, arguments.flows_max_age_s),
             earlier=lambda owner, version: owned.of(owner).published(version),
             programs=Programs(
                 folders=ParserFolders(artifacts, parsers_folder()),

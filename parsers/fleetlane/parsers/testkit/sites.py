@@ -83,8 +83,7 @@ class Sites(ExitStack):
 
         Raises ``UnknownParserError``, or ``CannotBuildError`` of the project.
         """
-        name = use.partition("==")[0].strip()
-        if project is None or name not in project.parsers:
+        if project is None or use.partition("==")[0].strip() not in project.parsers:
             return registry.located_parser(use)
         return registry.find_parser(use, self.of_project(project))
 

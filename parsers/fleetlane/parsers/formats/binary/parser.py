@@ -46,8 +46,7 @@ class Binary:
             return
         self._require_whole_records(message, shared.pop(self.count, None))
         record = self._record_layout
-        rows = record.rows(message, header.size_bytes)
-        for number, values in enumerate(rows, start=1):
+        for number, values in enumerate(record.rows(message, header.size_bytes), start=1):
             try:
                 event = record.event(values)
             except MalformedMessage as error:

@@ -53,15 +53,9 @@ class Feeding:
     """
 
     def __init__(
-        self,
-        run: Run,
-        places: range,
-        *,
-        children: Children,
-        time_budget: TimeBudget,
-        sharers: int = 1,
+        self, run: Run, places: range, children: Children, budget: TimeBudget, *, sharers: int
     ) -> None:
-        self._run, self._children, self._time_budget = run, children, time_budget
+        self._run, self._children, self._time_budget = run, children, budget
         self._unsent, self._sharers = chunk_bounds(run, places), sharers
         self._slots, self._topics = children.slots, run.assignment.topics
         self._waiting: deque[Piece | Retry] = deque()

@@ -80,7 +80,7 @@ class Sandboxes:
         ends = [messages * place // count for place in range(count + 1)]
         several = [self._of(run.program, run.assignment.flow.owner, n) for n in range(count)]
         feedings = [
-            Feeding(run, range(*part), children=one, time_budget=time_budget, sharers=count)
+            Feeding(run, range(*part), one, time_budget, sharers=count)
             for part, one in zip(pairwise(ends), several, strict=True)
         ]
         try:
