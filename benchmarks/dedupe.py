@@ -21,7 +21,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from benchmarks.kept_numbers import write_numbers
 from benchmarks.running.process_tree import tree_resident_mib
-from benchmarks.running.session import session_here
+from benchmarks.running.session import java_pid, session_here
 from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
 from glue_jobs.deduplicate.main import session_with_state, unique_records
@@ -105,15 +105,9 @@ def _batches(
             raise error
         found |= {one["batchId"]: one for one in _progress(query)}
         time.sleep(0.2)
-    python_mib = _python_mib(records.sparkSession)
+    python_mib = tree_resident_mib(java_pid(records.sparkSession), with_root=False)
     query.stop()
     return [found[number] for number in sorted(found)], python_mib
-
-
-def _python_mib(session: SparkSession) -> float:
-    jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - PySpark has no other way in
-    java = int(jvm.java.lang.ProcessHandle.current().pid())
-    return tree_resident_mib(java) - tree_resident_mib(java, is_whole=False)
 
 
 def _progress(query: StreamingQuery) -> list[Mapping[str, Any]]:

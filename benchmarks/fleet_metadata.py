@@ -24,7 +24,7 @@ from benchmarks.kept_numbers import write_numbers
 from benchmarks.parse.jvm_copy import COPIES_TOPIC
 from benchmarks.parse.workload import PARTITIONS, RAW_TOPIC, write_messages
 from benchmarks.running.process_tree import tree_cpu_s
-from benchmarks.running.session import session_here
+from benchmarks.running.session import java_pid, session_here
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.job_arguments import FleetMetadataArguments, KafkaSecurity
 from fleetlane.events.topics import FLEET_RECEIVED
@@ -77,10 +77,10 @@ def _measured(session: SparkSession, servers: str, folder: Path) -> dict[str, fl
 def _took(records: DataFrame, arguments: FleetMetadataArguments, name: str) -> tuple[float, float]:
     """How long the batches of all messages take, and how much CPU; the broker apart."""
     plan = QueryPlan(name=name, trigger_ms=arguments.metadata_trigger_ms)
-    began_s = tree_cpu_s(_java_pid(records.sparkSession))
+    began_s = tree_cpu_s(java_pid(records.sparkSession))
     query = written_to_kafka(records, arguments, plan=plan)
     query.processAllAvailable()
-    cpu_s = tree_cpu_s(_java_pid(records.sparkSession)) - began_s
+    cpu_s = tree_cpu_s(java_pid(records.sparkSession)) - began_s
     batches = [orjson.loads(one.json) for one in query.recentProgress]
     query.stop()
     read = sum(one["numInputRows"] for one in batches)
@@ -97,12 +97,6 @@ def _copies(session: SparkSession, arguments: FleetMetadataArguments) -> DataFra
         messages_per_batch_max=arguments.metadata_messages_per_batch_max,
     )
     return raw.select(F.lit(COPIES_TOPIC).alias("topic"), "key", "value", "headers")
-
-
-def _java_pid(session: SparkSession) -> int:
-    java = session.sparkContext._jvm  # noqa: SLF001 - PySpark has no other way in
-    assert java is not None, "the session runs"
-    return int(java.java.lang.ProcessHandle.current().pid())
 
 
 @contextmanager

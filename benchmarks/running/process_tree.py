@@ -15,9 +15,9 @@ def tree_cpu_s(root: int) -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def tree_resident_mib(root: int, *, is_whole: bool = True) -> float:
+def tree_resident_mib(root: int, *, with_root: bool = True) -> float:
     """The memory that the tree's processes have in RAM; what several share counts for each."""
-    pages = sum(int(fields[_RESIDENT]) for pid, fields in _tree(root) if is_whole or pid == root)
+    pages = sum(int(fields[_RESIDENT]) for pid, fields in _tree(root) if with_root or pid != root)
     return pages * os.sysconf("SC_PAGESIZE") / 2**20
 
 

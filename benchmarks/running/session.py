@@ -34,3 +34,10 @@ def session_here(application: str, settings: Mapping[str, str] = _NO_MORE) -> Sp
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def java_pid(session: SparkSession) -> int:
+    """The process that runs a session's JVM."""
+    java = session.sparkContext._jvm  # noqa: SLF001 - PySpark has no other way in
+    assert java is not None, "the session runs"
+    return int(java.java.lang.ProcessHandle.current().pid())

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from glue_jobs.kafka.source_and_sink import HEADERS_TYPE
+from glue_jobs.kafka.source_and_sink import HEADERS, HEADERS_TYPE
 
 BUCKETS: Final = 64
 DIGEST: Final = np.dtype([("high", "<u8"), ("low", "<u8")])
@@ -25,10 +25,7 @@ RECORDS_TYPE: Final = f"key binary, value binary, headers {HEADERS_TYPE}"
 _BUNDLES: Final = pa.schema(
     [("bucket", pa.int32()), ("digests", pa.binary()), ("records", pa.binary())]
 )
-_PAIR: Final = pa.struct([("key", pa.string()), ("value", pa.binary())])
-_RECORDS: Final = pa.schema(
-    [("key", pa.binary()), ("value", pa.binary()), ("headers", pa.list_(_PAIR))]
-)
+_RECORDS: Final = pa.schema([("key", pa.binary()), ("value", pa.binary()), ("headers", HEADERS)])
 
 
 class _Event(msgspec.Struct):

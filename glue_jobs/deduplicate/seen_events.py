@@ -50,8 +50,9 @@ class SeenEvents:
         is_first[1:] = ordered[1:] != ordered[:-1]
         order, once = order[is_first], ordered[is_first]
         segments, is_seen = self._held(now_ms), np.zeros(len(once), np.bool_)
+        prefixes = _prefixes(once)
         for segment in segments:
-            may_be = _are_in(segment.prefixes, segment.prefixes, _prefixes(once), _prefixes(once))
+            may_be = _are_in(segment.prefixes, segment.prefixes, prefixes, prefixes)
             if may_be.any():  # of two in it with the same 64 bits the second is not found
                 held, wanted = self._of(segment), once[may_be]
                 is_seen[may_be] |= _are_in(held["high"], held, wanted["high"], wanted)

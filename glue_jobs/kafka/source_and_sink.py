@@ -33,6 +33,7 @@ _DURABLY: Final[dict[str, Any]] = {
 }
 
 HEADERS_TYPE: Final = "array<struct<key:string,value:binary>>"
+HEADERS: Final = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
 _ALERTS: Final = pa.schema([("topic", pa.string()), ("key", pa.binary()), ("value", pa.binary())])
 
 TRIGGER_MS_MIN: Final = 100

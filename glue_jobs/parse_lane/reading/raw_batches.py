@@ -1,14 +1,12 @@
 """Arrow batches of raw records: by column for what is done to all, row by row for the few."""
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Header, KafkaPosition
-
-HEADERS: Final = pa.list_(pa.struct([pa.field("key", pa.string()), pa.field("value", pa.binary())]))
 
 
 class RawRecord(NamedTuple):

@@ -8,7 +8,7 @@ import pyarrow as pa
 from fleetlane.events.envelope import Header
 from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
-from glue_jobs.parse_lane.reading.raw_batches import HEADERS
+from glue_jobs.kafka.source_and_sink import HEADERS
 
 BATCH_BYTES_MAX: Final = 8 << 20
 SMALL_BYTES_MAX: Final = 1 << 20

@@ -172,8 +172,9 @@ def load_parser(use: str, options: Mapping[str, object], location: str | None = 
     if location is not None:
         sys.path.insert(0, location)
     parser_class = _parser_class(find_parser(use, location))
+    values = _option_values(use, parser_class, options)
     try:
-        return cast("Parser", parser_class(**_option_values(use, parser_class, options)))
+        return cast("Parser", parser_class(**values))
     except (TypeError, ValueError) as error:  # of its __post_init__
         raise ParserOptionError(use, str(error)) from error
 

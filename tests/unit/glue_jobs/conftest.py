@@ -19,6 +19,7 @@ from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
+from glue_jobs.kafka.source_and_sink import HEADERS
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
@@ -26,7 +27,7 @@ from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 from glue_jobs.parse_lane.parsers.programs import Programs
 from glue_jobs.parse_lane.reading.fast_path import BY_COLUMN_MIN
 from glue_jobs.parse_lane.reading.payloads import Payloads
-from glue_jobs.parse_lane.reading.raw_batches import HEADERS, RawBatch, RawRecord
+from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
 from glue_jobs.parse_lane.results.output_batches import OutputRecord
 
 ARRIVAL_MILLIS = 1_762_178_709_123

@@ -78,13 +78,13 @@ class Sandboxes:
         count = children_max if time_budget.is_slow(run.assignment) else 1
         count = max(1, min(messages, count))
         ends = [messages * place // count for place in range(count + 1)]
-        several = [self._of(run.program, run.assignment.flow.owner, n) for n in range(count)]
+        program, owner = run.program, run.assignment.flow.owner
         feedings = [
-            Feeding(run, range(*part), one, time_budget, sharers=count)
-            for part, one in zip(pairwise(ends), several, strict=True)
+            Feeding(run, range(*part), self._of(program, owner, n), time_budget, sharers=count)
+            for n, part in enumerate(pairwise(ends))
         ]
         try:
-            for feeding in feedings[1:] and feedings:
+            for feeding in feedings[1:]:
                 feeding.begin()
             for feeding in feedings:
                 yield from feeding.results()
