@@ -150,10 +150,10 @@ class KafkaReader:
         ):
             messages = self._consumer.consume(_CONSUME_RECORDS_MAX, _CONSUME_WAIT_S)
             taken = list(self._taken(messages))
-            if is_capped:  # what comes behind the ends is no progress towards them
-                taken = [one for one in taken if one.offset < ends[one.topic, one.partition]]
-            records.extend(taken)
-            if taken:
+            # What comes behind the ends is no progress towards them: one partition may hang alone.
+            within = [one for one in taken if one.offset < ends.get((one.topic, one.partition), 0)]
+            records.extend(within if is_capped else taken)
+            if within:
                 newest_s = time.monotonic()
             elif time.monotonic() - newest_s > _SILENCE_S_MAX:
                 self._consumer.assign(_at(self._next_offsets))  # fetches that hang begin anew

@@ -1,7 +1,10 @@
 """What the installed command runs. Ctrl-C ends it without a traceback, whenever it is pressed."""
 
+import _thread
 import signal
 import sys
+import time
+from typing import Any
 
 
 def main() -> None:
@@ -14,11 +17,20 @@ def main() -> None:
 
     try:
         signal.signal(signal.SIGINT, handler)
+        sys.unraisablehook = _interrupt_again
         _run()
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _interrupt_again(ignored: Any) -> None:
+    """Ctrl-C came where Python ignores what is raised, such as while it drops a weak reference."""
+    if ignored.exc_type is KeyboardInterrupt:
+        _thread.start_new_thread(lambda: (time.sleep(0.01), _thread.interrupt_main()), ())
+    else:
+        sys.__unraisablehook__(ignored)
 
 
 def _run() -> None:

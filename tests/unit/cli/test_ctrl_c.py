@@ -132,3 +132,22 @@ def test_a_command_that_is_still_being_loaded_ends(tmp_path: Path) -> None:
     code, shown = pressed("--help", once=lambda _: marker.exists(), path=str(tmp_path))
 
     assert (code in (-2, 130), "Traceback" in shown) == (True, False)
+
+
+def test_ctrl_c_in_a_callback_whose_errors_python_ignores_ends_it(tmp_path: Path) -> None:
+    marker = tmp_path / "in the callback"
+    (tmp_path / "typer.py").write_text(
+        "import pathlib, time, weakref\n"
+        "class Dropped: pass\n"
+        "def called(_):\n"
+        f"    pathlib.Path({str(marker)!r}).touch()\n"
+        "    time.sleep(60)\n"
+        "one = Dropped()\n"
+        "reference = weakref.ref(one, called)\n"
+        "del one\n"
+        "time.sleep(60)\n"
+    )
+
+    code, shown = pressed("--help", once=lambda _: marker.exists(), path=str(tmp_path))
+
+    assert (code, shown.replace("^C", "").strip()) == (130, "")
