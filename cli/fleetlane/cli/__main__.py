@@ -28,9 +28,14 @@ def main() -> None:
 def _interrupt_again(ignored: Any) -> None:
     """Ctrl-C came where Python ignores what is raised, such as while it drops a weak reference."""
     if ignored.exc_type is KeyboardInterrupt:
-        _thread.start_new_thread(lambda: (time.sleep(0.01), _thread.interrupt_main()), ())
+        _thread.start_new_thread(_interrupt_soon, ())
     else:
         sys.__unraisablehook__(ignored)
+
+
+def _interrupt_soon() -> None:
+    time.sleep(0.01)  # by then main is where an error counts
+    _thread.interrupt_main()
 
 
 def _run() -> None:
