@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from benchmarks.kept_numbers import write_numbers
-from benchmarks.parse.jvm_copy import COPIES_TOPIC
+from benchmarks.parse.jvm_copy import COPIES_TOPIC, PATTERN
 from benchmarks.parse.workload import PARTITIONS, RAW_TOPIC, write_messages
 from benchmarks.running.process_tree import tree_cpu_s
 from benchmarks.running.session import java_pid, session_here
@@ -76,7 +76,8 @@ def _measured(session: SparkSession, servers: str, folder: Path) -> dict[str, fl
 
 def _took(records: DataFrame, arguments: FleetMetadataArguments, name: str) -> tuple[float, float]:
     """How long the batches of all messages take, and how much CPU; the broker apart."""
-    plan = QueryPlan(name=name, trigger_ms=arguments.metadata_trigger_ms)
+    trigger_ms = arguments.metadata_trigger_ms
+    plan = QueryPlan(name=name, pattern=PATTERN, trigger_ms=trigger_ms)
     began_s = tree_cpu_s(java_pid(records.sparkSession))
     query = written_to_kafka(records, arguments, plan=plan)
     query.processAllAvailable()

@@ -11,19 +11,17 @@ from glue_jobs.engine.session import spark_session
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
 
 COPIES_TOPIC: Final = "copies"
+PATTERN: Final = r"raw\.standard"
 
 
 def main(argv: Sequence[str]) -> None:
     arguments = SparkArguments.from_argv(argv)
     session = spark_session("jvm_copy")
     raw = raw_records(
-        session,
-        arguments,
-        pattern="raw\\.standard",
-        messages_per_batch_max=arguments.messages_per_batch_max,
+        session, arguments, pattern=PATTERN, messages_per_batch_max=arguments.messages_per_batch_max
     )
     copies = raw.select(F.lit(COPIES_TOPIC).alias("topic"), "key", "value", "headers")
-    plan = QueryPlan(name="jvm_copy", trigger_ms=arguments.trigger_ms)
+    plan = QueryPlan(name="jvm_copy", pattern=PATTERN, trigger_ms=arguments.trigger_ms)
     written_to_kafka(copies, arguments, plan=plan).awaitTermination()
 
 

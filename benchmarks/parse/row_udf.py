@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pyspark.sql import Row
 from pyspark.sql import functions as F
 
+from benchmarks.parse.jvm_copy import PATTERN
 from benchmarks.parse.plain_work import Position, work_with
 from benchmarks.parse.spark_arguments import SparkArguments
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord
@@ -37,15 +38,12 @@ def main(argv: Sequence[str]) -> None:
         return work_with(loops).records_of(pairs, None if body is None else bytes(body), position)
 
     raw = raw_records(
-        session,
-        arguments,
-        pattern="raw\\.standard",
-        messages_per_batch_max=arguments.messages_per_batch_max,
+        session, arguments, pattern=PATTERN, messages_per_batch_max=arguments.messages_per_batch_max
     )
     columns = ("headers", "value", "topic", "partition", "offset")
     records = raw.select(F.explode(records_of(*columns)).alias("record")).select("record.*")
     ready = with_content_type(records.withColumn("headers", F.lit(None).cast(_NO_HEADERS)))
-    plan = QueryPlan(name="row_udf", trigger_ms=arguments.trigger_ms)
+    plan = QueryPlan(name="row_udf", pattern=PATTERN, trigger_ms=arguments.trigger_ms)
     written_to_kafka(ready, arguments, plan=plan).awaitTermination()
 
 

@@ -117,15 +117,17 @@ def started(
     session: SparkSession, arguments: DeduplicateArguments, stream: str, window_s: int
 ) -> StreamingQuery:
     """Start a stream's query, where it was if it ran before; raises ``PlanChangedError``."""
+    pattern = canonical_pattern(stream)
     canonical = raw_records(
         session_with_state(session, partitions=arguments.dedupe_state_partitions),
         arguments,
-        pattern=canonical_pattern(stream),
+        pattern=pattern,
         messages_per_batch_max=arguments.dedupe_events_per_batch_max,
     )
     records = unique_records(canonical, stream=stream, window_s=window_s)
     trigger_ms = max(1, arguments.dedupe_trigger_ms)
-    plan = QueryPlan(name=query_name(stream), trigger_ms=trigger_ms, state=STATE)
+    name = query_name(stream)
+    plan = QueryPlan(name=name, pattern=pattern, trigger_ms=trigger_ms, state=STATE)
     return written_to_kafka(records, arguments, plan=plan)
 
 

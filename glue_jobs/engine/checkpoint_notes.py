@@ -1,8 +1,9 @@
 """Small files beside checkpoints: by what each was written, and which streams are deduped."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import logging
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -16,13 +17,15 @@ from glue_jobs.engine.session import java_class
 _PLAN: Final = "plan.json"
 _DEDUPED: Final = "deduplicated.json"
 _CLOCKS_APART_MS: Final = 10_000
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckpointPlan:
     """What of a query its checkpoint depends on.
 
-    ``cluster`` is Kafka's own name for itself, ``None`` where it did not answer just then.
+    ``cluster`` is Kafka's own name for itself, ``None`` where it did not answer just then;
+    ``topics`` has by name its own ids of what the query reads: a topic made anew has another.
     ``state`` names what a query keeps between batches, and changes whenever that does. Progress is
     written beside the batches (``is_async``), between them, or between those of real time.
     """
@@ -31,6 +34,7 @@ class CheckpointPlan:
     is_async: bool
     is_real_time: bool = False
     cluster: str | None = None
+    topics: Mapping[str, str] = field(default_factory=dict)
     state: str = ""
 
 
@@ -70,6 +74,7 @@ class CheckpointFiles(Files, Protocol):
 def note_plan(files: CheckpointFiles, query: str, plan: CheckpointPlan) -> None:
     """Write down by what a checkpoint is written from now on. One without a note is taken as it is.
 
+    Topics made anew since are read from their beginning: old offsets say nothing about them.
     Raises ``PlanChangedError`` where the checkpoint cannot take it, and ``ClockBehindError`` where
     what it keeps between batches cannot be used now.
     """
@@ -78,10 +83,17 @@ def note_plan(files: CheckpointFiles, query: str, plan: CheckpointPlan) -> None:
     before = None if note is None else msgspec.json.decode(note, type=CheckpointPlan)
     for problem in () if before is None else _problems(before, plan):
         raise PlanChangedError(query, problem)
-    if before is not None and plan.cluster is None:
-        plan = replace(plan, cluster=before.cluster)
-    if plan.is_real_time or (before is not None and before.is_async and not plan.is_async):
+    known = {} if before is None else before.topics
+    anew = {name for name, id_ in plan.topics.items() if known.get(name, id_) != id_}
+    if before is not None:
+        cluster = plan.cluster or before.cluster
+        plan = replace(plan, cluster=cluster, topics={**known, **plan.topics})
+    is_behind = before is not None and before.is_async and not plan.is_async
+    if plan.is_real_time or is_behind or anew:
         close_gaps(files, query)
+    if anew:
+        _log.warning("%s reads from its beginning what was made anew: %s", query, sorted(anew))
+        _forget(files, query, anew)
     if plan.state:
         _check_clock(files, query)
     if plan != before:
@@ -106,6 +118,18 @@ def close_gaps(files: CheckpointFiles, query: str) -> None:
         for batch in sorted(batches, reverse=True):
             if batch > done:  # a commit without offsets is of a run that had not ended yet
                 files.delete(f"{query}/{log}/{batch}")
+
+
+def _forget(files: CheckpointFiles, query: str, topics: Set[str]) -> None:
+    """Take topics out of the offsets that a query begins with, once its gaps are closed.
+
+    A file of them has a line for its format, one about the batch, and one a source.
+    """
+    for batch in sorted(_batches(files, f"{query}/offsets"))[-2:]:
+        name = f"{query}/offsets/{batch}"
+        *head, source = (files.read(name) or b"").split(b"\n")
+        kept = {one: at for one, at in msgspec.json.decode(source).items() if one not in topics}
+        files.write(name, b"\n".join((*head, msgspec.json.encode(kept))))
 
 
 def _check_clock(files: CheckpointFiles, query: str) -> None:

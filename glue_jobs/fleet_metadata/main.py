@@ -17,6 +17,7 @@ from glue_jobs.engine.supervisor import Supervisor, always_running
 from glue_jobs.kafka import source_and_sink
 
 _QUERY: Final = "fleet_metadata"
+_PATTERN: Final = raw_pattern(*Lane)
 _TEXT = "cast(header['{}'] as string)"
 
 
@@ -77,7 +78,8 @@ def _number(name: str) -> Column:
 
 def start(session: SparkSession, arguments: FleetMetadataArguments) -> Supervisor:
     """Start the job's one query, and give what starts it again when it ends; returns at once."""
-    plan = source_and_sink.QueryPlan(name=_QUERY, trigger_ms=arguments.metadata_trigger_ms)
+    trigger_ms = arguments.metadata_trigger_ms
+    plan = source_and_sink.QueryPlan(name=_QUERY, pattern=_PATTERN, trigger_ms=trigger_ms)
     records = partial(metadata_records, session, arguments)
     return always_running(
         {_QUERY: lambda: source_and_sink.written_to_kafka(records(), arguments, plan=plan)}
@@ -89,7 +91,7 @@ def metadata_records(session: SparkSession, arguments: FleetMetadataArguments) -
     raw = source_and_sink.raw_records(
         session,
         arguments,
-        pattern=raw_pattern(*Lane),
+        pattern=_PATTERN,
         messages_per_batch_max=arguments.metadata_messages_per_batch_max,
     )
     return source_and_sink.with_content_type(as_records(received_rows(raw)))

@@ -1,5 +1,6 @@
 """Kafka's own admin client in the driver's JVM. It logs in as the jobs' source and sink do."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
@@ -75,13 +76,17 @@ class KafkaAdmin:
         return [listed.groupId() for listed in found]
 
     def partitions(self, topics: Iterable[str]) -> Sequence[Partition]:
+        found = self._described(topics)
+        return [(name, one) for name, at in found for one in range(at.partitions().size())]
+
+    def topic_ids(self, topics: Iterable[str]) -> Mapping[str, str]:
+        """By name, what Kafka itself tells topics by: one that is made anew has another."""
+        return {name: str(at.topicId().toString()) for name, at in self._described(topics)}
+
+    def _described(self, topics: Iterable[str]) -> list[tuple[str, Any]]:
         named = list(topics)
         found = self._asked(lambda: self._admin.describeTopics(named).allTopicNames().get())
-        return [
-            (str(entry.getKey()), number)
-            for entry in found.entrySet()
-            for number in range(entry.getValue().partitions().size())
-        ]
+        return [(str(entry.getKey()), entry.getValue()) for entry in found.entrySet()]
 
     def beginnings(self, partitions: Iterable[Partition]) -> Offsets:
         """The offset of the first record that each partition still has; none of missing topics."""
@@ -135,13 +140,19 @@ class KafkaAdmin:
             raise KafkaAdminError(str(problem).splitlines()[-1]) from problem
 
 
-def cluster_id(session: SparkSession, arguments: JobArguments) -> str | None:
-    """The name that the cluster gave itself when it was made; ``None`` where it does not answer."""
+def names_of_cluster(
+    session: SparkSession, arguments: JobArguments, pattern: str
+) -> tuple[str | None, Mapping[str, str]]:
+    """The name that the cluster gave itself when it was made, and its topics' that match, by name.
+
+    ``None`` and none where it does not answer.
+    """
     try:
         with closing(KafkaAdmin(session, arguments)) as admin:
-            return admin.cluster_id()
+            matching = [one for one in admin.topics() if re.fullmatch(pattern, one)]
+            return admin.cluster_id(), admin.topic_ids(matching)
     except KafkaAdminError:
-        return None
+        return None, {}
 
 
 _IAM: Final = {

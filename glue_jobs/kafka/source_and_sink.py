@@ -18,7 +18,7 @@ from fleetlane.events.metadata import METADATA_CONTENT_TYPE, Alert
 from fleetlane.events.topics import FLEET_ALERTS, METADATA_TOPICS, REROUTED_BYTES_MAX
 from glue_jobs.engine.checkpoint_notes import CheckpointPlan, HadoopFiles, note_plan
 from glue_jobs.engine.session import java_class
-from glue_jobs.kafka.admin import cluster_id, kafka_connection
+from glue_jobs.kafka.admin import kafka_connection, names_of_cluster
 
 ASYNC_CHECKPOINT_INTERVAL_MS: Final = 1_000
 FETCH_BYTES_MAX: Final = 2 * 1024 * 1024
@@ -44,6 +44,7 @@ TRIGGER_MS_MIN: Final = 100
 class QueryPlan:
     """How a query runs. Its name is its checkpoint's folder and its scheduler pool.
 
+    ``pattern`` is as in ``raw_records``.
     A ``trigger_ms`` of 0 starts a batch as soon as the one before is done, and writes progress
     beside the batches instead of between them: a crash then repeats several batches, not one.
     ``state`` names what it keeps between batches; another name is another checkpoint. With a
@@ -51,6 +52,7 @@ class QueryPlan:
     """
 
     name: str
+    pattern: str
     trigger_ms: int
     state: str = ""
     real_time_batch_ms: int | None = None
@@ -204,11 +206,13 @@ def _writer(
 
 
 def noted(session: SparkSession, arguments: JobArguments, plan: QueryPlan) -> CheckpointPlan:
+    cluster, topics = names_of_cluster(session, arguments, plan.pattern)
     return CheckpointPlan(
         spark=session.version,
         is_async=plan.is_async,
         is_real_time=plan.real_time_batch_ms is not None,
-        cluster=cluster_id(session, arguments),
+        cluster=cluster,
+        topics=topics,
         state=plan.state,
     )
 

@@ -1,5 +1,6 @@
 """Job ``parse_lane``: one lane's raw topics to canonical events, or to where else they go."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
@@ -134,7 +135,7 @@ def _started(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQ
     raw = source_and_sink.raw_records(
         session, arguments, pattern=pattern, messages_per_batch_max=messages_max
     )
-    plan = source_and_sink.QueryPlan(name=name, trigger_ms=limits.trigger_ms)
+    plan = source_and_sink.QueryPlan(name=name, pattern=pattern, trigger_ms=limits.trigger_ms)
     return source_and_sink.written_to_kafka(parsed_records(raw, arguments), arguments, plan=plan)
 
 
@@ -143,10 +144,10 @@ def _source(arguments: ParseLaneArguments) -> tuple[str, str]:
     lane, cause, stream = arguments.lane, arguments.bulk_cause, arguments.blocking_stream
     if stream is not None:
         own = RawTopic(lane=lane, blocking_stream=stream)
-        return f"parse_lane_{lane}_{stream}", topic_patterns.one_pattern(own)
+        return f"parse_lane_{lane}_{stream}", re.escape(str(own))
     if arguments.is_over:
         return f"parse_lane_{lane}.over", topic_patterns.over_pattern(lane)
     if cause is not None:
         own = RawTopic(lane=lane, cause=cause)
-        return f"parse_lane_{lane}.{cause}", topic_patterns.one_pattern(own)
+        return f"parse_lane_{lane}.{cause}", re.escape(str(own))
     return f"parse_lane_{lane}", topic_patterns.lane_pattern(lane)

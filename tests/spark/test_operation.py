@@ -241,9 +241,9 @@ def test_a_lane_s_checkpoint_refuses_what_it_cannot_take(
         kafka_security=KafkaSecurity.PLAINTEXT,
     )
     records = spark.readStream.format("rate").load()
-    fast = QueryPlan(name="refused", trigger_ms=0)
+    fast = QueryPlan(name="refused", pattern="raw.fast", trigger_ms=0)
     note_plan(HadoopFiles(spark, tmp_path.as_uri()), fast.name, noted(spark, arguments, fast))
-    other = QueryPlan(name="refused", trigger_ms=0, state="ids of pump")
+    other = QueryPlan(name="refused", pattern="raw.fast", trigger_ms=0, state="ids of pump")
 
     with pytest.raises(PlanChangedError, match="checkpoint refused cannot be taken up"):
         written_to_kafka(records, arguments, plan=other)

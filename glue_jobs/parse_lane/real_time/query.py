@@ -45,5 +45,6 @@ def started_in_real_time(
     """Start the query in a session of ``session_in_real_time``; raises as ``written_to_kafka``."""
     raw = raw_records(session, arguments, pattern=pattern, messages_per_batch_max=None)
     outputs = with_markers(raw).mapInArrow(parsing_in_real_time(arguments), OUTPUT_SCHEMA)
-    plan = QueryPlan(name=name, trigger_ms=0, real_time_batch_ms=arguments.real_time_batch_ms)
+    batch_ms = arguments.real_time_batch_ms
+    plan = QueryPlan(name=name, pattern=pattern, trigger_ms=0, real_time_batch_ms=batch_ms)
     return written_to_kafka(outputs, arguments, plan=plan)

@@ -139,3 +139,43 @@ def test_a_batch_that_was_begun_between_batches_is_repeated_as_it_was(files: Mem
     note_plan(files, query, synchronous)
 
     assert files.names(f"{query}/offsets") == ["0"]
+
+
+def begun_with(files: MemoryFiles, topics: dict[str, str]) -> list[bytes]:
+    """Of a query whose two topics were read to 5 and 7: what it begins with, with these ids."""
+    query, plan = "parse_lane_fast", dataclasses.replace(PLAN, topics={"a": "1", "b": "2"})
+    note_plan(files, query, plan)
+    for batch in (3, 4):
+        files.write(
+            f"{query}/offsets/{batch}", b'v1\n{"batchTimestampMs":1}\n{"a":{"0":5},"b":{"0":7}}'
+        )
+    files.write(f"{query}/offsets/5", b"a batch that was begun")
+    for batch in (3, 4):
+        files.write(f"{query}/commits/{batch}", b"{}")
+    note_plan(files, query, dataclasses.replace(plan, topics=topics))
+    return [files.written.get(f"{query}/offsets/{batch}", b"") for batch in (3, 4, 5)]
+
+
+def test_a_topic_made_anew_is_read_from_its_beginning(files: MemoryFiles) -> None:
+    begun = begun_with(files, {"a": "another", "b": "2"})
+
+    assert begun == [*[b'v1\n{"batchTimestampMs":1}\n{"b":{"0":7}}'] * 2, b""]
+
+
+@pytest.mark.parametrize("topics", [{}, {"a": "1"}, {"a": "1", "b": "2", "c": "3"}], ids=str)
+def test_topics_that_are_as_they_were_or_new_or_unknown_just_now_change_nothing(
+    files: MemoryFiles, topics: dict[str, str]
+) -> None:
+    begun = begun_with(files, topics)
+
+    assert b'"a":{"0":5}' in begun[0]
+    assert begun[2] == b"a batch that was begun"
+
+
+def test_a_topic_that_is_gone_for_a_while_is_still_known(files: MemoryFiles) -> None:
+    begun_with(files, {"b": "2"})
+    again = dataclasses.replace(PLAN, topics={"a": "another", "b": "2"})
+
+    note_plan(files, "parse_lane_fast", again)
+
+    assert b'"a"' not in files.written["parse_lane_fast/offsets/4"]
