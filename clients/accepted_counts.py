@@ -90,8 +90,11 @@ class CloudWatchAcceptedCounts:
     def _data(
         self, metrics: "Sequence[MetricOutputTypeDef]", from_ms: int, to_ms: int
     ) -> "Iterator[tuple[MetricOutputTypeDef, MetricDataResultTypeDef]]":
+        stats: Any = [
+            {"Metric": one, "Period": MINUTE_MS // 1_000, "Stat": "Sum"} for one in metrics
+        ]
         pages = self._cloudwatch.get_paginator("get_metric_data").paginate(
-            MetricDataQueries=[_query(number, metric) for number, metric in enumerate(metrics)],
+            MetricDataQueries=[{"Id": f"m{at}", "MetricStat": one} for at, one in enumerate(stats)],
             StartTime=_time_of(-(-from_ms // MINUTE_MS) * MINUTE_MS),
             EndTime=_time_of(-(-to_ms // MINUTE_MS) * MINUTE_MS),
         )
@@ -102,11 +105,6 @@ class CloudWatchAcceptedCounts:
 
 def _by(metric: "MetricOutputTypeDef") -> frozenset[tuple[str, str]]:
     return frozenset((one["Name"], one["Value"]) for one in metric["Dimensions"])
-
-
-def _query(number: int, metric: "MetricOutputTypeDef") -> Any:
-    stat = {"Metric": metric, "Period": MINUTE_MS // 1_000, "Stat": "Sum"}
-    return {"Id": f"m{number}", "MetricStat": stat}
 
 
 def _time_of(at_ms: int) -> datetime:

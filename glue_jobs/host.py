@@ -134,7 +134,7 @@ def _watch(
         mirrored=lambda: _mirrored(offsets, stalls, session),
         counts=lambda: {
             ApplicationMetric.QUERY_RESTARTS: ended_queries().taken(),
-            ApplicationMetric.STALLED_QUERIES: stalls.taken(),
+            ApplicationMetric.STALLED_QUERIES: stalls.ended.taken(),
         },
         hours_left=offsets.hours_left,
         publish=published_to(shared.metrics_namespace, Dimension.APPLICATION, application),

@@ -41,8 +41,7 @@ class OverridesStore:
 
     def read(self) -> Overrides:
         """Read them, or none where there is no object; raises ``OverridesUnavailableError``."""
-        overrides, _ = self._read()
-        return overrides
+        return self._read()[0]
 
     def change(self, changed: Callable[[Overrides], Overrides], *, now_ms: int) -> Overrides:
         """Replace the overrides by what ``changed`` makes of them, and return what was written.

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -70,7 +70,8 @@ class ReceiptStore:
     def keep_all(self, receipts: Mapping[str, KeptReceipt]) -> None:
         """Keep receipts by their keys, over what was there. What DynamoDB defers is dropped."""
         for some in self._in_time(sorted(receipts), _ITEMS_A_WRITE_MAX):
-            puts: Any = [{"PutRequest": {"Item": _item(key, receipts[key])}} for key in some]
+            items = ({"receipt_key": key, **msgspec.to_builtins(receipts[key])} for key in some)
+            puts: Any = [{"PutRequest": {"Item": item}} for item in items]
             try:
                 self._table.meta.client.batch_write_item(RequestItems={self._table.name: puts})
             except (BotoCoreError, ClientError) as problem:
@@ -82,10 +83,6 @@ class ReceiptStore:
             if self._monotonic() > until_s:
                 raise ReceiptsUnavailableError(f"{BUDGET_S} s are over")
             yield keys[start : start + size]
-
-
-def _item(key: str, kept: KeptReceipt) -> dict[str, Any]:
-    return {"receipt_key": key, **asdict(kept), "lane": kept.lane.value}
 
 
 def _kept(item: Mapping[str, Any]) -> KeptReceipt:

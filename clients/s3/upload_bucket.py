@@ -49,10 +49,6 @@ def landed_key(key: str) -> str:
     return LANDED_UPLOADS + key.removeprefix(UPLOADS)
 
 
-def key_of_landed(mark: str) -> str:
-    return UPLOADS + mark.removeprefix(LANDED_UPLOADS)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredUpload:
     """A body that S3 holds, as it was issued. ``stored_millis`` are S3's, whole seconds."""
@@ -115,7 +111,7 @@ class UploadBucket:
     def landed_between(self, *, after: str, last: str) -> frozenset[str]:
         """The keys of the uploads behind ``after``, up to ``last``, that have their mark."""
         marks = self._objects.listed(LANDED_UPLOADS, after=landed_key(after))
-        keys = (key_of_landed(one["Key"]) for one in marks)
+        keys = (UPLOADS + one["Key"].removeprefix(LANDED_UPLOADS) for one in marks)
         return frozenset(takewhile(lambda key: key <= last, keys))
 
     def sweep_position(self) -> str:

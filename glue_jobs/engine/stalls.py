@@ -53,7 +53,8 @@ class StallWatch:
     """Ends queries that make no progress; whoever supervises them starts them again.
 
     Progress is a batch that ends, a task of it that ends, or a record that a task has read:
-    ``tasks`` gives whatever changes with the latter two, by a query's run.
+    ``tasks`` gives whatever changes with the latter two, by a query's run. ``ended`` counts those
+    that were ended.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class StallWatch:
         wait: Callable[[float], None] = time.sleep,
     ) -> None:
         self._tasks, self._monotonic, self._wait = tasks, monotonic, wait
-        self._seen, self._ended = dict[str, _Seen](), EndedQueries()
+        self._seen, self.ended = dict[str, _Seen](), EndedQueries()
         self._checked_s = monotonic()
 
     def stalled_ms(self, name: str) -> int:
@@ -73,10 +74,6 @@ class StallWatch:
         if seen is None or limit_s is None or 2 * seen.for_s < limit_s:
             return 0
         return int(seen.for_s * 1000)
-
-    def taken(self) -> int:
-        """How many were ended since this was asked last."""
-        return self._ended.taken()
 
     def check(self, queries: Sequence[Query]) -> None:
         """End what makes no progress, with its Python workers.
@@ -112,7 +109,7 @@ class StallWatch:
         seen = self._seen[name]
         _log.error("query %s has work and stalled for %d s: it is ended", name, seen.for_s)
         seen.for_s, seen.patience = 0.0, min(2 * seen.patience, PATIENCE_MAX)
-        self._ended.add()
+        self.ended.add()
         try:
             query.stop()
         except Exception as problem:

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Final, Protocol
 
@@ -129,7 +130,7 @@ class WatchBatches:
         try:
             present = self._context.overrides.read()
             flows = self._flows()
-            rate_limit = self._rate_limit(present, flows)
+            rate_limit = partial(self._rate_limit, present, flows)
             added = self._rates.add(
                 batch, number, rate_limit, now_ms=now_ms, streams=flows.keys() or None
             )
@@ -158,23 +159,21 @@ class WatchBatches:
             _log.warning("the platform's rate limit holds for all devices: %s", problem)
             return {}
 
-    def _rate_limit(self, present: Overrides, flows: FlowSet) -> quarantine.RateLimit:
+    def _rate_limit(
+        self, present: Overrides, flows: FlowSet, device_id: str, stream: str
+    ) -> quarantine.PerMinute:
         """What overrides say of a device, else of all, else its flow, else the platform."""
-
-        def rate_limit(device_id: str, stream: str) -> quarantine.PerMinute:
-            overridden = present.rate_limits_of(device_id, of_stage=None)
-            if overridden is not None:
-                bytes_max = overridden.soft_bytes_per_minute
-                return quarantine.PerMinute(messages=overridden.soft_per_minute, bytes=bytes_max)
-            if stream not in flows:
-                return self._per_minute_max
-            own, most = flows[stream].devices, self._per_minute_max
-            return quarantine.PerMinute(
-                messages=own.messages_per_minute_max or most.messages,
-                bytes=own.bytes_per_minute_max or most.bytes,
-            )
-
-        return rate_limit
+        overridden = present.rate_limits_of(device_id, of_stage=None)
+        if overridden is not None:
+            bytes_max = overridden.soft_bytes_per_minute
+            return quarantine.PerMinute(messages=overridden.soft_per_minute, bytes=bytes_max)
+        if stream not in flows:
+            return self._per_minute_max
+        own, most = flows[stream].devices, self._per_minute_max
+        return quarantine.PerMinute(
+            messages=own.messages_per_minute_max or most.messages,
+            bytes=own.bytes_per_minute_max or most.bytes,
+        )
 
 
 class LastSeen:

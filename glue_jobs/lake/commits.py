@@ -90,15 +90,15 @@ class OvertakenError(FleetlaneError):
     sentence = "{table} was changed by another writer in each of {tries} tries"
 
 
-def until_unopposed(attempt: Callable[[], bool], *, log: TableLog) -> None:
-    """Attempt it until it returns true; a conflict with another's commit counts as false.
+def until_unopposed[T](attempt: Callable[[], T], *, log: TableLog) -> T:
+    """Attempt it until what it gives is true; a conflict with another's commit counts as false.
 
     ``log`` is read again before each further attempt; raises ``OvertakenError`` after the last.
     """
     for _ in range(TRIES):
         try:
-            if attempt():
-                return
+            if done := attempt():
+                return done
         except (Py4JJavaError, PySparkException) as problem:
             if not any(one in str(problem) for one in _CONFLICTS):
                 raise

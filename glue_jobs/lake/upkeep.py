@@ -102,7 +102,8 @@ class UpkeepSchedule:
         """What the loss of the lease cut off stays due, for whoever holds it next."""
         for upkeep, work in self.works.items():
             try:
-                _log.warning("%s: %s", upkeep, self._done(work))
+                with self.guard.turn():
+                    _log.warning("%s: %s", upkeep, dict(work()))
             except LeaseLostError:
                 self.requests.note_scheduled(due_since_ms)
                 raise
@@ -119,10 +120,6 @@ class UpkeepSchedule:
             text = str(problem).partition("\n")[0]
             return UpkeepAnswer(request_id=request.request_id, problem=text)
         return UpkeepAnswer(request_id=request.request_id, done=done)
-
-    def _done(self, work: Work) -> dict[str, str]:
-        with self.guard.turn():
-            return dict(work())
 
 
 def compacted(
@@ -179,20 +176,16 @@ def erased(session: SparkSession, tables: Iterable[LakeTable], device_id: str) -
 
 
 def _rewritten_files(session: SparkSession, table: LakeTable, check: Check) -> Mapping[str, object]:
-    files: list[dict[str, object]] = []
-
-    def attempt() -> bool:
+    def attempt() -> Sequence[dict[str, object]]:
         check()
-        files[:] = _call(
+        return _call(
             session,
             f"rewrite_data_files(table => '{_in_catalog(session, table)}',"
             f" strategy => '{'sort' if table.sorted_by else 'binpack'}',"
             f" options => map('min-input-files', '{_FILES_TO_REWRITE_MIN}'))",
         )
-        return True
 
-    until_unopposed(attempt, log=TableLog(session, table))
-    return files[0]
+    return until_unopposed(attempt, log=TableLog(session, table))[0]
 
 
 def _drop_repeats(session: SparkSession, table: LakeTable, check: Check) -> int:

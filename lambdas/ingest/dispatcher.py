@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from clients.devices.bound_devices import CachedBoundDevices
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
@@ -93,10 +95,7 @@ def inbound_from(
     device_request.checked_stream(stream)
     declared = device_request.declared_in(device_request.headers_in(event))
     return InboundMessage(
-        device_id=sender.device_id,
-        device_type=sender.device_type,
-        is_quarantined=sender.is_quarantined,
-        registered_ms=sender.registered_ms,
+        **msgspec.structs.asdict(sender),
         stream=stream,
         asked=asked,
         arrival_millis=arrival_millis,

@@ -52,10 +52,5 @@ def make_table(
 def append_rows(table: Table, rows: pa.Table) -> None:
     """Append rows in one commit; columns that are left out are null."""
     schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
-    columns = [
-        rows.column(field.name).cast(field.type)
-        if field.name in rows.column_names
-        else pa.nulls(len(rows), field.type)
-        for field in schema
-    ]
-    table.append(pa.table(columns, schema=schema))
+    whole = pa.concat_tables([schema.empty_table(), rows], promote_options="permissive")
+    table.append(whole.select(schema.names).cast(schema))

@@ -21,7 +21,6 @@ _NODE_PX: Final = 172
 _NODE_HEIGHT_PX: Final = 34
 _MARGIN_PX: Final = 16
 _HEADER_PX: Final = 40
-_LABEL_CHARS_MAX: Final = 23
 
 
 class Kind(StrEnum):
@@ -108,7 +107,6 @@ class FlowGraph:
             edges=[(*places[one], *places[two]) for one, two in self.edges],
             node_px=_NODE_PX,
             node_height_px=_NODE_HEIGHT_PX,
-            short=_short,
         )
 
     def _rows(self) -> Mapping[str, float]:
@@ -185,10 +183,6 @@ class _Builder:
 def _left_px(kind: Kind) -> int:
     column = Kind.FLOW if kind is Kind.PARKED else kind
     return _MARGIN_PX + _COLUMN_PX * list(_COLUMNS).index(column)
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LABEL_CHARS_MAX else f"{text[: _LABEL_CHARS_MAX - 1]}…"
 
 
 def _quoted(node: Node) -> str:

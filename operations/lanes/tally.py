@@ -15,7 +15,8 @@ from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_from
-from fleetlane.events.topics import FLEET_PARSED, UnknownTopicError, parsed_raw_topic
+from fleetlane.events.topic_patterns import lane_of
+from fleetlane.events.topics import FLEET_PARSED
 from operations.ledger.evidence import Evidence
 
 _FIRST_ATTEMPT: Final = (ce.ATTEMPT, b"1")
@@ -92,9 +93,8 @@ class LaneTally:
         for record in records:
             if (attempt := _attempt_in(record)) is not None:
                 self._attempts[attempt.lane, attempt.outcome] += 1
-            elif record.topic.startswith("raw.") and _FIRST_ATTEMPT in record.headers:
-                with suppress(UnknownTopicError):
-                    self._landed[parsed_raw_topic(record.topic).lane] += 1
+            elif _FIRST_ATTEMPT in record.headers and (lane := lane_of(record.topic)) is not None:
+                self._landed[lane] += 1
 
     @property
     def counts(self) -> Mapping[Lane, LaneCounts]:

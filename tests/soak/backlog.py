@@ -16,7 +16,8 @@ from clients.kafka.reader import KafkaReader, KafkaUnreadableError
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Record
 from fleetlane.events.metadata import Outcome, parsed_from
-from fleetlane.events.topics import FLEET_PARSED, UnknownTopicError, parsed_raw_topic
+from fleetlane.events.topic_patterns import lane_of
+from fleetlane.events.topics import FLEET_PARSED
 from local.platform import SPOOL_BUCKET, Platform
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence
 from tests.e2e.stored import object_keys
@@ -65,9 +66,9 @@ class Outcomes:
 
     def _fold_raw(self, record: Record) -> None:
         raw_id = next((value for name, value in record.headers if name == "ce_id"), None)
-        with suppress(UnknownTopicError):
-            lane = str(parsed_raw_topic(record.topic).lane)
-            self._land((raw_id or b"").decode(), lane, is_new=_FIRST in record.headers)
+        lane = lane_of(record.topic)
+        if lane is not None:
+            self._land((raw_id or b"").decode(), str(lane), is_new=_FIRST in record.headers)
 
     def _land(self, raw_id: str, lane: str, *, is_new: bool) -> None:
         self.landed += is_new

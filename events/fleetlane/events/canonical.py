@@ -64,10 +64,6 @@ class MessageFacts(NamedTuple):
     arrival_millis: int
     revision: int = 0
 
-    @property
-    def source(self) -> str:
-        return SOURCE_PREFIX + self.device_id
-
 
 class CanonicalEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A canonical event as read back. ``time`` is ``None`` for an event without one.
@@ -118,7 +114,7 @@ def message_prefix(message: Message | MessageFacts, *, parser: str) -> bytes:
     """The attributes that all canonical events of one message share: the start of each."""
     attributes = {
         "specversion": "1.0",
-        "source": message.source,
+        "source": SOURCE_PREFIX + message.device_id,
         "type": message.stream,
         "datacontenttype": "application/json",
         "rawid": message.raw_id,

@@ -1,5 +1,7 @@
 """The token bucket: so much at once, and so much a second over time."""
 
+from collections import defaultdict
+from functools import partial
 from typing import Self
 
 import msgspec
@@ -23,6 +25,11 @@ class TokenBucket(msgspec.Struct, kw_only=True, gc=False):
     @classmethod
     def full(cls, *, burst: float, per_s: float, now_s: float) -> Self:
         return cls(burst=burst, per_s=per_s, left=burst, at_s=now_s)
+
+    @classmethod
+    def by_name(cls, *, burst: float, per_s: float) -> defaultdict[str, Self]:
+        """A bucket for each name that is asked for, full at first."""
+        return defaultdict(partial(cls.full, burst=burst, per_s=per_s, now_s=0))
 
     def left_at(self, now_s: float) -> float:
         """What is left now, with what has come back since; negative after an overdraft."""

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.names import NAME_PATTERN, checked_name
-from fleetlane.events.topics import BULK_CAUSES, RawTopic
+from fleetlane.events.topics import BULK_CAUSES
 
 
 def lane_pattern(lane: Lane) -> str:
@@ -14,11 +15,6 @@ def lane_pattern(lane: Lane) -> str:
     The bulk lane has a query a cause instead.
     """
     return rf"raw\.{lane}(\.(stream|type)\.{NAME_PATTERN})?"
-
-
-def one_pattern(topic: RawTopic) -> str:
-    """The same of this topic alone: a bulk cause's, or a blocking flow's."""
-    return re.escape(str(topic))
 
 
 def over_pattern(lane: Lane) -> str:
@@ -30,6 +26,12 @@ def over_pattern(lane: Lane) -> str:
 def raw_pattern(*lanes: Lane) -> str:
     """The same of all raw topics of these lanes: of blocking flows too."""
     return _of_lanes(lanes, rf"\.(stream|type|block)\.{NAME_PATTERN}")
+
+
+@lru_cache(maxsize=1024)
+def lane_of(topic: str) -> Lane | None:
+    """The lane of a raw topic; ``None`` of any other."""
+    return next((lane for lane in Lane if re.fullmatch(raw_pattern(lane), topic)), None)
 
 
 def stream_pattern(stream: str) -> str:

@@ -7,9 +7,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
-from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BulkCause, Lane
-from fleetlane.events.names import NAME_PATTERN, checked_name
+from fleetlane.events.names import checked_name
 from fleetlane.events.times import DAY_MS, HOUR_MS, hour_bucket
 
 PARKED: Final = "parked"
@@ -42,13 +41,6 @@ _REROUTED_TO: Final = (f"raw.{Lane.BULK}", f"raw.{Lane.SLOW}")
 
 _FRAME_BYTES: Final = 16 * 1024
 BULK_CAUSES: Final = "|".join(BulkCause)
-_RAW = re.compile(
-    rf"raw\.(?:(?P<lane>fast|standard|slow)"
-    rf"(?:\.stream\.(?P<stream>{NAME_PATTERN})|\.type\.(?P<device_type>{NAME_PATTERN})|"
-    rf"\.block\.(?P<blocking_stream>{NAME_PATTERN}))?|(?P<slow_over>slow\.over)|"
-    rf"bulk(?P<bulk_over>\.over)?\.(?P<cause>{BULK_CAUSES})|"
-    rf"bulk\.block\.(?P<blocking_bulk>{NAME_PATTERN}))"
-)
 
 
 class RawStrategy(StrEnum):
@@ -59,16 +51,9 @@ class RawStrategy(StrEnum):
     DEVICE_TYPE = "device_type"
 
 
-class UnknownTopicError(FleetlaneError):
-    """A topic's name is not one of ours."""
-
-    topic: str
-    sentence = "{topic!r:.120} is not a raw topic"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RawTopic:
-    """A raw topic's name, taken apart. At most one of the four behind the lane is set.
+    """The parts of a raw topic's name. At most one of the four behind the lane is set.
 
     ``blocking_stream`` is one whose flow blocks on failure: its lane's shared query leaves this
     topic out, and a query of its own reads it. A bulk topic has its ``cause``, unless its flow
@@ -121,31 +106,12 @@ def raw_topic(
 
     Raises ``BadNameError`` where the stream or device type that is to be part of it is none.
     """
-    if cause is not None:
+    if cause is not None or strategy is RawStrategy.LANE:
         return str(RawTopic(lane=lane, cause=cause))
-    match strategy:
-        case RawStrategy.LANE:
-            return str(RawTopic(lane=lane))
-        case RawStrategy.STREAM:
-            return str(RawTopic(lane=lane, stream=checked_name(stream, kind="stream")))
-        case RawStrategy.DEVICE_TYPE:
-            kind = device_type and checked_name(device_type, kind="device type")
-            return str(RawTopic(lane=lane, device_type=kind or None))
-
-
-def parsed_raw_topic(topic: str) -> RawTopic:
-    """Take the name of a raw topic apart; raises ``UnknownTopicError`` where it is none."""
-    found = _RAW.fullmatch(topic)
-    if found is None:
-        raise UnknownTopicError(topic)
-    return RawTopic(
-        lane=Lane(topic.split(".")[1]),
-        stream=found["stream"],
-        device_type=found["device_type"],
-        blocking_stream=found["blocking_stream"] or found["blocking_bulk"],
-        cause=BulkCause(found["cause"]) if found["cause"] else None,
-        is_over=bool(found["slow_over"] or found["bulk_over"]),
-    )
+    if strategy is RawStrategy.STREAM:
+        return str(RawTopic(lane=lane, stream=checked_name(stream, kind="stream")))
+    kind = device_type and checked_name(device_type, kind="device type")
+    return str(RawTopic(lane=lane, device_type=kind or None))
 
 
 def canonical_topic(stream: str) -> str:

@@ -54,7 +54,7 @@ class ParserFolders:
     """
 
     def __init__(self, store: Fetches, folder: Path, *, bytes_max: int = BYTES_MAX) -> None:
-        self._store, self._folder, self._bytes_max = store, folder, bytes_max
+        self.store, self._folder, self._bytes_max = store, folder, bytes_max
         self._held: dict[str, BinaryIO] = {}
 
     def folder_of(self, artifact: FlowArtifact) -> Path:
@@ -87,10 +87,6 @@ class ParserFolders:
     def _target_of(self, artifact: FlowArtifact) -> Path:
         return self._folder / f"{artifact.owner}-{artifact.sha256}"
 
-    def answers(self, artifact: FlowArtifact) -> bool:
-        """Whether artifacts can be asked for at all."""
-        return self._store.answers(artifact)
-
     def _is_whole(self, artifact: FlowArtifact, target: Path) -> bool:
         """Whether it is there, as published: a parser of others may have written into it."""
         try:
@@ -118,7 +114,7 @@ class ParserFolders:
         beside = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=self._folder))
         try:
             zipped, unpacked = beside / "artifact.zip", beside / "unpacked"
-            self._store.fetch(artifact, zipped)
+            self.store.fetch(artifact, zipped)
             unpack(zipped, unpacked)
             _compile(unpacked)
             with _alone_in(self._folder):

@@ -1,10 +1,9 @@
 """From a flow's rule to the program that a child runs: fetched if need be, and loaded once."""
 
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 import orjson
@@ -60,8 +59,7 @@ class Programs:
         self._found: dict[_Key, FoundProgram | MissingProgram] = {}
         self._not_given: dict[str, MissingProgram] = {}
         self._not_given_in_a_row = Counter[str]()
-        full = partial(TokenBucket.full, burst=FETCHING_S_MAX, per_s=0.1, now_s=0)
-        self._fetching = defaultdict[str, TokenBucket](full)
+        self._fetching = TokenBucket.by_name(burst=FETCHING_S_MAX, per_s=0.1)
 
     def forget(self, *, but: Collection[FlowArtifact] | None = None) -> None:
         """What can be used has been checked, all of its files: that is costly to do again.
@@ -140,7 +138,7 @@ class Programs:
     def _missing(self, artifact: FlowArtifact, problem: ArtifactUnavailableError) -> MissingProgram:
         """An outage, or a full disk, is no flow's fault; an object that S3 never gives is."""
         is_of_system = getattr(problem.__cause__, "errno", None) is not None  # of no call to S3
-        is_s3_there = not is_of_system and self._folders.answers(artifact)
+        is_s3_there = not is_of_system and self._folders.store.answers(artifact)
         self._not_given_in_a_row[artifact.sha256] += is_s3_there
         is_never_given = self._not_given_in_a_row[artifact.sha256] >= FETCHES_MAX
         return MissingProgram(problem=str(problem), is_outage=not (is_s3_there and is_never_given))

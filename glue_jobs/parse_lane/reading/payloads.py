@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -114,12 +114,6 @@ class Payloads:
         return self._parked if key == parked_key(key) else self._landed
 
 
-class Fetches(Protocol):
-    """Where bodies are fetched, by several threads at once; ``Payloads`` is one."""
-
-    def fetched(self, reference: PayloadReference, *, body_bytes: int) -> bytes: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Awaited[T]:
     """An item whose message's body is fetched, or being fetched."""
@@ -142,8 +136,11 @@ class FetchAhead:
     alone.
     """
 
-    def __init__(self, payloads: Fetches, *, bytes_max: int = FETCHED_BYTES_MAX) -> None:
-        self._payloads, self._bytes_max = payloads, bytes_max
+    def __init__(
+        self, fetched: Callable[..., bytes], *, bytes_max: int = FETCHED_BYTES_MAX
+    ) -> None:
+        """``fetched`` is called by several threads at once, as ``Payloads.fetched`` may be."""
+        self._fetched, self._bytes_max = fetched, bytes_max
         self._threads = ThreadPoolExecutor(FETCHES_MAX, thread_name_prefix="fetch")
 
     def in_order[T](self, items: Iterable[tuple[T, Message | None]]) -> Generator[Awaited[T]]:
@@ -174,9 +171,8 @@ class FetchAhead:
     def _begun[T](self, it: T, message: Message | None) -> Awaited[T]:
         fetch = None
         if message is not None and message.reference is not None:
-            fetch = self._threads.submit(
-                self._payloads.fetched, message.reference, body_bytes=message.body_bytes
-            )
+            size = message.body_bytes
+            fetch = self._threads.submit(self._fetched, message.reference, body_bytes=size)
         return Awaited(it=it, message=message, fetch=fetch)
 
 

@@ -57,7 +57,7 @@ class SlowPath:
 
     def __init__(self, *, parsers: ChosenParsers, payloads: Payloads, budgets: FlowBudgets) -> None:
         self._parsers, self._payloads, self._budgets = parsers, payloads, budgets
-        self._ahead = FetchAhead(payloads)
+        self._ahead = FetchAhead(payloads.fetched)
 
     def read(
         self, batch: RawBatch, rows: Mapping[int, NoParser | None]

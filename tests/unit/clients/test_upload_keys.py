@@ -4,14 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.s3.upload_bucket import (
-    NotAnUploadError,
-    issued_since,
-    key_of_landed,
-    landed_key,
-    raw_id_in,
-    upload_key,
-)
+from clients.s3.upload_bucket import NotAnUploadError, issued_since, raw_id_in, upload_key
 from fleetlane.events.times import HOUR_MS
 
 RAW_ID = "1" + "0" * 32
@@ -38,13 +31,6 @@ def test_a_position_parts_the_hours_before_from_the_hours_after(at: int, issued:
     key = upload_key(RAW_ID, issued_millis=issued)
 
     assert (key > issued_since(at)) is (issued // HOUR_MS >= at // HOUR_MS)
-
-
-@given(millis)
-def test_a_mark_leads_to_its_upload(issued: int) -> None:
-    key = upload_key(RAW_ID, issued_millis=issued)
-
-    assert key_of_landed(landed_key(key)) == key
 
 
 @pytest.mark.parametrize("key", ["", "uploads/x", f"payloads/{RAW_ID}", f"uploads/x/{RAW_ID}0"])

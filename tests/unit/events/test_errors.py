@@ -8,7 +8,6 @@ from fleetlane.events.errors import FleetlaneError, ParkedReason, ProblemTag
 from fleetlane.events.flows.files import BadFlowError
 from fleetlane.events.job_arguments import BadArgumentsError
 from fleetlane.events.names import BadNameError
-from fleetlane.events.topics import UnknownTopicError
 
 ERRORS = [
     BadArgumentsError("job", "problem"),
@@ -16,7 +15,6 @@ ERRORS = [
     BadFlowError("file", "problem"),
     BadNameError("stream", "Thermo", "pattern"),
     NotJsonError("problem"),
-    UnknownTopicError("topic"),
 ]
 
 

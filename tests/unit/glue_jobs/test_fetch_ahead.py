@@ -63,7 +63,7 @@ def by_reference(key: str, body_bytes: int = BODY_BYTES) -> Message:
 
 def test_several_bodies_are_fetched_at_once_and_come_in_order() -> None:
     messages = [(number, by_reference(f"p{number}")) for number in range(3 * FETCHES_MAX)]
-    ahead = FetchAhead(MeetingPlace(FETCHES_MAX))
+    ahead = FetchAhead(MeetingPlace(FETCHES_MAX).fetched)
 
     bodies = [(one.it, one.body()) for one in ahead.in_order(messages)]
 
@@ -72,7 +72,7 @@ def test_several_bodies_are_fetched_at_once_and_come_in_order() -> None:
 
 def test_bodies_that_nobody_took_have_at_most_so_many_bytes() -> None:
     fetches = CountedFetches()
-    ahead = FetchAhead(fetches, bytes_max=3 * BODY_BYTES)
+    ahead = FetchAhead(fetches.fetched, bytes_max=3 * BODY_BYTES)
     asked = []
 
     for one in ahead.in_order([(None, by_reference(str(number))) for number in range(10)]):
@@ -84,7 +84,7 @@ def test_bodies_that_nobody_took_have_at_most_so_many_bytes() -> None:
 
 def test_a_body_larger_than_all_memory_there_is_for_them_is_fetched_alone() -> None:
     fetches = CountedFetches()
-    ahead = FetchAhead(fetches, bytes_max=BODY_BYTES)
+    ahead = FetchAhead(fetches.fetched, bytes_max=BODY_BYTES)
     messages = [(None, by_reference("a", 10 * BODY_BYTES)), (None, by_reference("b"))]
 
     with closing(ahead.in_order(messages)) as in_order:
@@ -96,7 +96,7 @@ def test_a_body_larger_than_all_memory_there_is_for_them_is_fetched_alone() -> N
 
 def test_a_body_that_fails_is_reported_in_its_place_and_no_other_suffers() -> None:
     messages = [(None, by_reference(key)) for key in ("a", "missing", "b")]
-    first, second, third = FetchAhead(CountedFetches()).in_order(messages)
+    first, second, third = FetchAhead(CountedFetches().fetched).in_order(messages)
 
     with pytest.raises(PayloadMissingError):
         second.body()
@@ -108,7 +108,7 @@ def test_a_body_that_came_with_its_message_is_not_fetched() -> None:
     fetches = CountedFetches()
     messages = [(None, message_of(b"here")), (None, None)]
 
-    bodies = [one.body() for one in FetchAhead(fetches).in_order(messages)]
+    bodies = [one.body() for one in FetchAhead(fetches.fetched).in_order(messages)]
 
     assert (bodies, fetches.asked) == ([b"here", b""], [])
 

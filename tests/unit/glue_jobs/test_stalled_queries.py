@@ -70,7 +70,7 @@ def test_a_query_without_progress_for_a_minute_is_ended_and_its_workers_given_ti
     watched.check(1)
 
     assert (before, watched.query.stops) == (0, 1)
-    assert watched.watch.taken() == 1
+    assert watched.watch.ended.taken() == 1
     assert watched.waits == [5.0]
 
 

@@ -1,7 +1,8 @@
 """What commands select by: a device, since when, until when, how many days or messages."""
 
 import re
-from typing import Annotated, Any, Final
+from functools import partial
+from typing import Annotated, Final
 
 import typer
 
@@ -35,22 +36,9 @@ def moment(text: str) -> int:
     return found
 
 
-def file_argument(metavar: str, meaning: str, **more: Any) -> Any:
-    """An argument that is a file which exists; the three below are alike."""
-    return typer.Argument(metavar=metavar, exists=True, dir_okay=False, help=meaning, **more)
-
-
-def file_option(metavar: str, meaning: str, **more: Any) -> Any:
-    return typer.Option(metavar=metavar, exists=True, dir_okay=False, help=meaning, **more)
-
-
-def folder_argument(metavar: str, meaning: str, **more: Any) -> Any:
-    return typer.Argument(metavar=metavar, exists=True, file_okay=False, help=meaning, **more)
-
-
-def folder_option(metavar: str, meaning: str, **more: Any) -> Any:
-    return typer.Option(metavar=metavar, exists=True, file_okay=False, help=meaning, **more)
-
+file_argument: Final = partial(typer.Argument, exists=True, dir_okay=False)
+file_option: Final = partial(typer.Option, exists=True, dir_okay=False)
+folder_argument: Final = partial(typer.Argument, exists=True, file_okay=False, metavar="FOLDER")
 
 WholeDeviceId = Annotated[str, typer.Argument(metavar="ID", help=f"Its id: {DEVICE_ID_PATTERN}")]
 DeviceId = Annotated[

@@ -1,6 +1,6 @@
 """Flows: take this stream, parse it with this, put it there: a TOML file each (docs/flows.md)."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Final, Literal
@@ -209,15 +209,13 @@ type FlowSet = Mapping[str, Flow]
 
 def topics_of(flows: Iterable[Flow]) -> tuple[str, ...]:
     """All topics that a platform with these flows needs, sorted."""
-    return tuple(sorted({*topics.platform_topics(), *_topics_of_each(flows)}))
-
-
-def _topics_of_each(flows: Iterable[Flow]) -> Iterator[str]:
+    needed = {*topics.platform_topics()}
     for flow in flows:
-        yield topics.canonical_topic(flow.stream)
+        streams = (flow.stream, *(redirect.to for redirect in flow.canonical.redirects))
+        needed.update(map(topics.canonical_topic, streams))
         if flow.dedupe is not None:
-            yield topics.unique_topic(flow.stream)
-        yield from (topics.canonical_topic(redirect.to) for redirect in flow.canonical.redirects)
+            needed.add(topics.unique_topic(flow.stream))
         lanes = [lane for lane in Lane if flow.blocks or lane in DECLARED_LANES]
         for kind in (None, *flow.device_types):
-            yield from (flow.raw_topic(lane, device_type=kind) for lane in lanes)
+            needed.update(flow.raw_topic(lane, device_type=kind) for lane in lanes)
+    return tuple(sorted(needed))

@@ -16,7 +16,6 @@ from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.registry import load_parser
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.child.attempts import Attempts
-from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts, Part, Result, Verdict
 from fleetlane.parsers.sandbox.runs import Body, Loaded, Program, Run, TimeAllowance, with_encodings
@@ -87,19 +86,17 @@ def _loaded_alone(program: Program) -> Parser:
 def _part(
     run: Run, parser: Parser, first: int, allowance: TimeAllowance
 ) -> tuple[Part, CanonicalRecords]:
-    columns, progress = Columns(), memoryview(array.array("q", [0]))
-    encoder = Encoder(run.assignment, parser, columns, left_bytes=allowance.output_bytes)
     bodies: Sequence[Body] = run.bodies[first:]
     if accepts_buffer(parser):
         bodies = [memoryview(body) for body in bodies]
     encodings = {place - first: name for place, name in run.encodings.items()}
-    waited_ns = partial(run_queue_ns, os.getpid())
-    part = Attempts(run.assignment, encoder, columns, progress, waited_ns).part(
+    progress, waited_ns = memoryview(array.array("q", [0])), partial(run_queue_ns, os.getpid())
+    attempts = Attempts(run.assignment, parser, allowance, progress, waited_ns)
+    part = attempts.part(
         zip(run.envelopes[first:], with_encodings(bodies, encodings), strict=True),
         len(bodies),
         mark=first,
-        allowance=allowance,
     )
-    tails = columns.taken(run.assignment.topics)
+    tails = attempts.columns.taken(run.assignment.topics)
     envelopes = run.envelopes[first : first + part.messages]
     return part, with_identity(tails, envelopes, part.notes.events, run.assignment)

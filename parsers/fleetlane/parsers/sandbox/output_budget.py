@@ -2,9 +2,7 @@
 
 import logging
 import time
-from collections import defaultdict
 from collections.abc import Callable
-from functools import partial
 from typing import Final
 
 from fleetlane.events.token_bucket import TokenBucket
@@ -32,9 +30,7 @@ class OutputBudget:
         self._flow_bytes_max, self._batch_bytes_max = flow_bytes_max, batch_bytes_max
         self.has_end = flow_bytes_max < NO_END_BYTES
         self._monotonic, self._batch_bytes = monotonic, 0
-        per_s = regained_bytes_per_s
-        full = partial(TokenBucket.full, burst=flow_bytes_max, per_s=per_s, now_s=0)
-        self._flows = defaultdict[str, TokenBucket](full)
+        self._flows = TokenBucket.by_name(burst=flow_bytes_max, per_s=regained_bytes_per_s)
 
     def left_bytes(self, stream: str) -> int:
         """What the flow's next messages may take in all; never negative."""

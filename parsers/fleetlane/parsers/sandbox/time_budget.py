@@ -3,9 +3,7 @@
 import logging
 import os
 import time
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -58,8 +56,9 @@ class TimeBudget:
         self.output = output or OutputBudget()
         self.has_end = self.output.has_end or flow_s_max < NO_END_S
         burst_us, us_per_s = flow_s_max * 1e6, regained_share * 1e6
-        full = partial(TokenBucket.full, burst=burst_us, per_s=us_per_s, now_s=0)
-        self._flows, self._owners = (defaultdict[str, TokenBucket](full) for _ in range(2))
+        self._flows, self._owners = (
+            TokenBucket.by_name(burst=burst_us, per_s=us_per_s) for _ in range(2)
+        )
         self._usual_us: dict[str, float] = {}
         self._reported = set[str]()
 

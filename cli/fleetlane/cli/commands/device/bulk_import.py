@@ -22,8 +22,8 @@ def import_devices(
     file: Annotated[
         Path,
         file_argument(
-            "FILE",
-            "CSV with a header: device_id, device_type, public_key (PEM or JWK), gateway_id.",
+            metavar="FILE",
+            help="CSV with a header: device_id, device_type, public_key (PEM or JWK), gateway_id.",
         ),
     ],
     *,

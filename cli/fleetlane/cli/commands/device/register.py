@@ -22,8 +22,8 @@ from operations.endpoints import LOCAL_STAGE
 PublicKeyOption = Annotated[
     Path | None,
     file_option(
-        "FILE",
-        "The device's own public key, as PEM or JWK: P-256 or Ed25519. Tokens name it by its"
+        metavar="FILE",
+        help="The device's own public key, as PEM or JWK: P-256 or Ed25519. Tokens name it by its"
         " kid: the JWK's own, else its RFC 7638 thumbprint.",
     ),
 ]

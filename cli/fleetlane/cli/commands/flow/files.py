@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from fleetlane.cli.options.checkout import uv_program
-from fleetlane.cli.options.selection import file_option, folder_argument, folder_option
+from fleetlane.cli.options.selection import file_option, folder_argument
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import BadFlowError, flow_from_toml, flows_in
@@ -49,7 +49,7 @@ def new(
 
 def flows_argument(default: str) -> Any:
     """The argument FOLDER; ``default`` says what it is where none is given."""
-    return folder_argument("FOLDER", "The folder of flow files.", show_default=default)
+    return folder_argument(help="The folder of flow files.", show_default=default)
 
 
 class BadFlowsError(FleetlaneError):
@@ -65,12 +65,16 @@ def check(
     folder: Annotated[Path, flows_argument("./flows")] = Path("flows"),
     *,
     artifact: Annotated[
-        list[Path] | None, file_option("FILE.zip", "An artifact with parsers; may be repeated.")
+        list[Path] | None,
+        file_option(metavar="FILE.zip", help="An artifact with parsers; may be repeated."),
     ] = None,
     against: Annotated[
         Path | None,
-        folder_option(
-            "FOLDER", "A folder with the earlier flow files: schemas must stay compatible."
+        typer.Option(
+            metavar="FOLDER",
+            exists=True,
+            file_okay=False,
+            help="A folder with the earlier flow files: schemas must stay compatible.",
         ),
     ] = None,
 ) -> None:

@@ -17,7 +17,7 @@ _MACHINES: Final = {"x86_64": Platform.X86_64, "aarch64": Platform.ARM64, "host"
 
 
 def build(
-    folder: Annotated[Path, folder_argument("FOLDER", "The parser's.")] = Path(),
+    folder: Annotated[Path, folder_argument(help="The parser's.")] = Path(),
     *,
     output: Annotated[Path, typer.Option(metavar="DIR", file_okay=False, help="Where to.")] = Path(
         "dist"
@@ -45,7 +45,7 @@ def build(
 
 
 def deploy(
-    file: Annotated[Path, file_argument("FILE.zip", "The artifact.")],
+    file: Annotated[Path, file_argument(metavar="FILE.zip", help="The artifact.")],
     *,
     owner: Annotated[str, typer.Option(metavar="TEAM", help="The owner of the flows it is for.")],
     where: PlatformOptions,

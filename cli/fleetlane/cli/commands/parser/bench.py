@@ -22,7 +22,9 @@ from fleetlane.parsers.testkit.trials import Trial
 def bench(
     files: Annotated[
         list[Path],
-        file_argument("FILE…", "Messages: bytes, or records in files named .record.json."),
+        file_argument(
+            metavar="FILE…", help="Messages: bytes, or records in files named .record.json."
+        ),
     ],
     *,
     chosen: SubjectOptions,

@@ -24,7 +24,7 @@ class ChecksFailedError(FleetlaneError):
     sentence = "{failed} failed"
 
 
-FolderArgument = Annotated[Path, folder_argument("FOLDER", "The parser's folder.")]
+FolderArgument = Annotated[Path, folder_argument(help="The parser's folder.")]
 ExamplesOption = Annotated[
     int, typer.Option(min=1, max=1_000_000, help="How many arbitrary messages to try.")
 ]

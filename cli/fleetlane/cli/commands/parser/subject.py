@@ -18,8 +18,8 @@ from fleetlane.parsers.testkit.trials import Subject
 FlowOption = Annotated[
     Path | None,
     file_option(
-        "FILE",
-        "The flow file that says which parser, and its options.",
+        metavar="FILE",
+        help="The flow file that says which parser, and its options.",
         show_default="the only one in ./flows",
     ),
 ]

@@ -8,7 +8,7 @@ from types import FrameType
 from typing import Final, Self
 
 from fleetlane.events.canonical import NotJsonError
-from fleetlane.parsers.contract import MalformedMessage
+from fleetlane.parsers.contract import MalformedMessage, Parser
 from fleetlane.parsers.sandbox.canonical_records import Columns
 from fleetlane.parsers.sandbox.child.charge import Charge
 from fleetlane.parsers.sandbox.child.encoding import Encoder
@@ -94,7 +94,7 @@ _FINE: Final = (Verdict.OK, "")
 
 
 class Attempts:
-    """Parses messages of one assignment into ``columns``.
+    """Parses messages of one assignment into ``columns``, as far as the allowance for them goes.
 
     ``progress[0]`` shows the worker which message is being parsed, or was the last one: ``mark``
     plus its number. Between parts it is ``IDLE``. ``waited_ns`` gives how long this process has
@@ -104,24 +104,24 @@ class Attempts:
     def __init__(
         self,
         assignment: Assignment,
-        encoder: Encoder,
-        columns: Columns,
+        parser: Parser,
+        allowance: TimeAllowance,
         progress: memoryview,
         waited_ns: Callable[[], int],
     ) -> None:
-        self._encoder, self._columns, self._progress = encoder, columns, progress
-        self._waited_ns = waited_ns
+        self.columns, left_bytes = Columns(), allowance.output_bytes
+        self._encoder = Encoder(assignment, parser, self.columns, left_bytes=left_bytes)
+        self._allowance, self._progress, self._waited_ns = allowance, progress, waited_ns
         self._usual_us = int(assignment.usual_s * 1e6)
         self._soft_limit = SoftLimit(assignment.parse_s)
         self._rows = list[int]()
 
-    def part(
-        self, messages: Iterable[_Message], count: int, *, mark: int, allowance: TimeAllowance
-    ) -> Part:
+    def part(self, messages: Iterable[_Message], count: int, *, mark: int) -> Part:
         """Parse so many messages, an envelope and a body each, or fewer where the part gets large.
 
         Each is cut, or the rest not tried, as the allowance says.
         """
+        allowance = self._allowance
         charge = Charge(allowance, usual_us=self._usual_us, waited_ns=self._waited_ns)
         self._rows, details, waiting = [], dict[int, str](), iter(messages)
         verdict, detail = Verdict.OK, ""
@@ -133,7 +133,7 @@ class Attempts:
                     continue
                 if charge.is_short and not self._soft_limit.is_short:
                     self._soft_limit.shorten(allowance.short_us / 1e6)
-                events = len(self._columns.topic_indexes)
+                events = len(self.columns.topic_indexes)
                 verdict, detail = self._one(waiting, mark + number)
                 ended_ns = time.perf_counter_ns()  # where the next one begins: one call, not two
                 took_us, began_ns = (ended_ns - began_ns) // 1000, ended_ns
@@ -143,7 +143,7 @@ class Attempts:
                 self._note(verdict, events, took_us)
                 if detail:
                     details[number] = detail[:DETAIL_CHARS_MAX]
-                if verdict is Verdict.MEMORY or len(self._columns.values) > PART_BYTES:
+                if verdict is Verdict.MEMORY or len(self.columns.values) > PART_BYTES:
                     break
         self._progress[0] = IDLE
         growth, is_out = self._encoder.growth, verdict is Verdict.MEMORY
@@ -157,7 +157,7 @@ class Attempts:
         is set, also while it is being taken away: hence the inner ``finally`` within the outer
         ``try``, and records are dropped by their count from before.
         """
-        soft_limit, events = self._soft_limit, len(self._columns.topic_indexes)
+        soft_limit, events = self._soft_limit, len(self.columns.topic_indexes)
         try:
             try:
                 envelope, body = next(waiting)  # its copy may be what is too much for the memory
@@ -176,14 +176,14 @@ class Attempts:
             failure = _verdict_on(problem)
         else:
             return _FINE
-        self._columns.take_back_to(events)
+        self.columns.take_back_to(events)
         return failure
 
     def _note(self, verdict: Verdict, events_before: int, took_us: int) -> None:
         first_ms, last_ms = self._encoder.first_event_ms, self._encoder.last_event_ms
         if verdict is not Verdict.OK or first_ms is None or last_ms is None:
             first_ms = last_ms = NO_TIME
-        events = len(self._columns.topic_indexes) - events_before
+        events = len(self.columns.topic_indexes) - events_before
         self._rows += (verdict, events, took_us, first_ms, last_ms)
 
 

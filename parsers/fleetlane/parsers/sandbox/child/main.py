@@ -17,7 +17,6 @@ from fleetlane.parsers.registry import load_parser
 from fleetlane.parsers.sandbox import packets
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX, Columns
 from fleetlane.parsers.sandbox.child.attempts import Attempts
-from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.jail.entering import FILE_BYTES_MAX, OPEN_FILES_MAX, Jail, enter
 from fleetlane.parsers.sandbox.results import Part
 from fleetlane.parsers.sandbox.runs import Assignment, Program
@@ -141,28 +140,27 @@ class _Server:
     def _part_sent(
         self, request: packets.Request, messages: packets.ChunkMessages, done: int
     ) -> tuple[int, bool]:
-        columns = Columns()
         assignment = _assignment_from(messages.assignment)
         given = request.allowance
         allowance = given._replace(
             budget_us=given.budget_us - self._charged[0] + request.charged_us,
             output_bytes=given.output_bytes - self._charged[1] + request.charged_bytes,
         )
-        encoder = Encoder(assignment, self._parser, columns, left_bytes=allowance.output_bytes)
         if messages.encodings:  # what comes plain is left out of account, too
             self._memory.allow_also(request.chunk_bytes + assignment.growth.inflated_bytes_max)
-        part = Attempts(assignment, encoder, columns, self._progress, self._own.waited_ns).part(
+        waited_ns = self._own.waited_ns
+        attempts = Attempts(assignment, self._parser, allowance, self._progress, waited_ns)
+        part = attempts.part(
             messages.pairs(as_views=self._takes_views),
             request.messages - done,
             mark=request.mark + request.first + done,
-            allowance=allowance,
         )
         self._charged = self._charged[0] + part.charged_us, self._charged[1] + part.charged_bytes
         has_left_any = self._own.threads_and_children() != self._threads_and_children
         is_fit = not (part.is_out_of_memory or has_left_any or self._memory.is_half_used())
         if os.getpid() != self._pid:  # a copy that the parser forked: it must not answer
             os._exit(os.EX_SOFTWARE)
-        self._send(request, done, part, columns, is_fit=is_fit)
+        self._send(request, done, part, attempts.columns, is_fit=is_fit)
         return part.messages, is_fit
 
     def _send(

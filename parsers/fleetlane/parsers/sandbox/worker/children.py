@@ -3,9 +3,7 @@
 import logging
 import signal
 import time
-from collections import defaultdict
 from contextlib import suppress
-from functools import partial
 from typing import Any, Final
 
 from fleetlane.events.token_bucket import TokenBucket
@@ -49,8 +47,7 @@ class Loads:
     """What loading has taken each owner, and what could not be loaded: it outlives children."""
 
     def __init__(self, owner_s_max: float) -> None:
-        full = partial(TokenBucket.full, burst=owner_s_max, per_s=1 / LOAD_PAUSE_SHARE, now_s=0)
-        self._owners = defaultdict[str, TokenBucket](full)
+        self._owners = TokenBucket.by_name(burst=owner_s_max, per_s=1 / LOAD_PAUSE_SHARE)
         self._failed: dict[Program, tuple[float, tuple[Any, ...]]] = {}
         self._charged = set[Program]()
 
