@@ -26,7 +26,7 @@ from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from readers.buckets import HOUR_MS
 from readers.parquet_by_hour import PARTS
-from tests.readers.test_buckets import ARRIVAL_MS, a_row
+from tests.readers.test_buckets import a_row
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
@@ -36,7 +36,8 @@ HOURS: Final = 20
 DEVICES: Final = [f"d-{number}" for number in range(12)]
 LEASE_S: Final = 5.0
 PATIENCE_S: Final = 120
-ARRIVALS_MS: Final = [ARRIVAL_MS - hour * HOUR_MS for hour in range(HOURS)]
+LAST_HOUR: Final = 480_000  # in 2024: long over
+ARRIVALS_MS: Final = [(LAST_HOUR - hour) * HOUR_MS for hour in range(HOURS)]
 IDS: Final = sorted(f"{one}-{at_ms}" for one in DEVICES for at_ms in ARRIVALS_MS)
 
 pytestmark = [pytest.mark.kafka, pytest.mark.localstack]
@@ -44,8 +45,8 @@ pytestmark = [pytest.mark.kafka, pytest.mark.localstack]
 
 @pytest.fixture
 def s3(local_aws: LocalAws) -> Iterator["S3Client"]:
+    local_aws.ensure_bucket(STREAM)
     with closing(boto3.client("s3", **local_aws.client_settings)) as s3:
-        s3.create_bucket(Bucket=STREAM)
         s3.put_bucket_versioning(Bucket=STREAM, VersioningConfiguration={"Status": "Enabled"})
         yield s3
 
