@@ -110,6 +110,8 @@ class RealTimeLane:
         if self._is_possible is None or not self._slots.fits():
             return Mode.CATCHING_UP
         if self._query is not None and self._query.isActive:
+            batch_s = self._arguments.real_time_batch_ms / 1000
+            self._watch.expect(self._slots.partitions, within_s=batch_s)
             return Mode.REAL_TIME
         must_wait = time.monotonic() < self._batches_until_s
         return Mode.CATCHING_UP if must_wait or self._has_backlog() else Mode.REAL_TIME
@@ -124,7 +126,10 @@ class RealTimeLane:
         partitions = self._partitions()
         ends, read = self._admin.ends(partitions), self._admin.committed(mirrored_group(self._name))
         begins = self._admin.beginnings(partitions)
-        behind = sum(end - max(read.get(one, 0), begins.get(one, 0)) for one, end in ends.items())
+        # At least 0: a topic made anew ends below what was read of it, and hides nothing.
+        behind = sum(
+            max(0, end - max(read.get(one, 0), begins.get(one, 0))) for one, end in ends.items()
+        )
         return behind > self._arguments.limits.messages_per_batch_max
 
     def _partitions(self) -> list[Partition]:

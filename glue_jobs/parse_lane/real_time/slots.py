@@ -60,13 +60,14 @@ class SlotCheck:
         *,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._slots, self._partitions, self._monotonic = slots, partitions, monotonic
+        self._slots, self._count, self._monotonic = slots, partitions, monotonic
         self._until_s = -math.inf
-        self.surplus = 0
-        """How many partitions had no slot when it was asked last."""
+        self.partitions = self.surplus = 0
+        """How many there were when it was asked last, and how many of them had no slot."""
 
     def fits(self) -> bool:
-        slots, partitions = self._slots(), self._partitions()
+        slots, partitions = self._slots(), self._count()
+        self.partitions = partitions
         surplus, before = slots.surplus(partitions), self.surplus
         if surplus and surplus != before:
             message = "%d of %d partitions have no task slot (%d, of which others keep %d): %s"

@@ -33,6 +33,7 @@ class RealTimeWatch:
         self._due_s, self._over = dict[int, float](), set[int]()
         self._problem: str | None = None
         self._batch, self._to_begin = -1, set[int]()
+        self._expected, self._within_s = 0, 0.0
         self.offsets = dict[Partition, int]()
         """How far the tasks are: all before is durable."""
         self._counts, self._lag_ms = Counter[str](), 0
@@ -40,12 +41,19 @@ class RealTimeWatch:
     def begin(self, run: str, *, tasks: int) -> None:
         """Expect heartbeats of so many tasks of a run of the query, and of no other run."""
         self._run, self._problem, self._batch = run, None, -1
-        self._to_begin = set(range(tasks))
+        self._expected, self._to_begin = tasks, set(range(tasks))
         self._due_s = dict.fromkeys(range(tasks), self._monotonic() + BEGIN_S_MAX)
         self._over.clear()
         self.offsets.clear()
 
+    def expect(self, tasks: int, *, within_s: float) -> None:
+        """By then a batch begins with so many: partitions were added. Any thread may say so."""
+        self._within_s = within_s
+        self._expected = tasks
+
     def note(self, beats: Iterable[Heartbeat]) -> None:
+        due_s = self._monotonic() + self._within_s + BEGIN_S_MAX
+        self._due_s |= dict.fromkeys(set(range(self._expected)) - self._due_s.keys(), due_s)
         for beat in beats:
             if beat.run == self._run:
                 self._note(beat)

@@ -60,6 +60,31 @@ def test_a_task_that_never_began_is_noticed(watch: RealTimeWatch, clock: Clock) 
     assert watch.problem() == "no heartbeat of task 1"
 
 
+def test_a_task_of_a_partition_that_was_added_has_until_the_next_batch_to_begin(
+    watch: RealTimeWatch, clock: Clock
+) -> None:
+    watch.expect(3, within_s=60)
+    problems = []
+    for _ in range(int(60 + BEGIN_S_MAX) + 2):
+        watch.note([beat(0), beat(1)])
+        problems.append(watch.problem())
+        clock.now_s += 1
+
+    assert {*problems[: int(60 + BEGIN_S_MAX)]} == {None}
+    assert problems[-1] == "no heartbeat of task 2"
+
+
+def test_a_task_of_a_partition_that_was_added_and_began_is_not_missed(
+    watch: RealTimeWatch, clock: Clock
+) -> None:
+    watch.expect(3, within_s=60)
+    for _ in range(100):
+        watch.note([beat(0), beat(1), beat(2)])
+        clock.now_s += 1
+
+    assert watch.problem() is None
+
+
 def test_a_task_that_fell_silent_is_noticed_in_two_seconds(
     watch: RealTimeWatch, clock: Clock
 ) -> None:
