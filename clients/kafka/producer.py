@@ -25,6 +25,9 @@ once."""
 ANSWER_S: Final = 2.0
 """A broker that answers nothing for so long does not answer."""
 
+SILENT_S_MAX: Final = 5.0
+"""So long a producer that is connected may confirm nothing that it was given."""
+
 _POLL_S: Final = 0.05
 _TAKE_OVER_S: Final = 0.005
 
@@ -47,8 +50,9 @@ class RecordRefusedError(NotDurableError):
 class KafkaProducer:
     """Lands records, one or many at a time, from any number of threads.
 
-    Opened anew by itself when idempotence is broken for good, or when its token ended while the
-    process was frozen, as Lambda does between two requests.
+    Opened anew by itself when idempotence is broken for good, when it is connected and confirms
+    nothing (librdkafka may wait without an end for what it had in flight), or when its token ended
+    while the process was frozen, as Lambda does between two requests.
     """
 
     def __init__(
@@ -83,6 +87,7 @@ class KafkaProducer:
         self._changing = threading.Lock()
         self._polling = threading.Lock()
         self._producer = self._connect(self._configuration)
+        self._silent_since_s = math.inf
         self.confirmed_s = -math.inf
         """When Kafka last confirmed a record, by ``time.monotonic``."""
 
@@ -122,9 +127,12 @@ class KafkaProducer:
             deliveries = [self._produced(producer, record) for record in records]
             for delivery in deliveries:
                 self._wait(producer, delivery, deadline_s)
+            ran_out = all(map(raw_producer.ran_out_of_time, deliveries))
+            self._silent_since_s = min(self._silent_since_s, began_s if ran_out else math.inf)
         else:
             deliveries = [raw_producer.Delivery(self._on_confirmed) for _ in records]
-        if any(raw_producer.is_fatal(delivery.error) for delivery in deliveries):
+        is_stuck = time.monotonic() - self._silent_since_s > SILENT_S_MAX
+        if is_stuck or any(raw_producer.is_fatal(delivery.error) for delivery in deliveries):
             self._replace(producer)
         return [
             delivery.position or self._not_durable(record, delivery, began_s)
@@ -200,6 +208,7 @@ class KafkaProducer:
             if self._producer is broken:
                 self._producer = self._connect(self._configuration)
                 self._is_connected, self._connect_s = False, FIRST_CONNECT_S
+                self._silent_since_s = math.inf
 
     def _on_error(self, error: KafkaError) -> None:
         now_s = time.monotonic()
@@ -211,7 +220,7 @@ class KafkaProducer:
         self._is_connected, self._give_up_s = True, math.inf
 
     def _on_confirmed(self) -> None:
-        self.confirmed_s = time.monotonic()
+        self.confirmed_s, self._silent_since_s = time.monotonic(), math.inf
         self._on_connected()
 
     def _not_durable(
@@ -223,7 +232,7 @@ class KafkaProducer:
         error = delivery.error
         if error is not None and error.code() in raw_producer.REFUSALS:
             return RecordRefusedError(record.topic, waited_s, error.str())
-        ran_out = error is None or error.code() == KafkaError._MSG_TIMED_OUT  # noqa: SLF001
         own_words = "no answer" if error is None else error.str()
+        ran_out = raw_producer.ran_out_of_time(delivery)
         why = connection_problem if ran_out and at_s >= began_s else own_words
         return NotDurableError(record.topic, waited_s, why)

@@ -70,6 +70,12 @@ def kafka_error(problem: KafkaException | BufferError) -> KafkaError:
     return KafkaError(KafkaError._QUEUE_FULL)  # noqa: SLF001
 
 
+def ran_out_of_time(delivery: Delivery) -> bool:
+    error = delivery.error
+    timed_out = error is not None and error.code() == KafkaError._MSG_TIMED_OUT  # noqa: SLF001
+    return delivery.position is None and (error is None or timed_out)
+
+
 def is_fatal(error: KafkaError | None) -> bool:
     """Whether idempotence is broken for good: ``produce`` then says so by the code alone."""
     return error is not None and (error.fatal() or error.code() == KafkaError._FATAL)  # noqa: SLF001

@@ -74,6 +74,38 @@ def test_broken_idempotence_opens_a_new_producer() -> None:
     assert connections.opened == 2
 
 
+class Stuck(Broken):
+    """A producer beneath that is connected, takes records, and confirms none."""
+
+    def produce(
+        self,
+        topic: str,
+        *,
+        key: bytes,
+        value: bytes | None,
+        headers: list[tuple[str, str | bytes | None]],
+        on_delivery: DeliveryCallback,
+    ) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("silent_s_max", "opened"), [(0.25, 2), (60, 1)])
+def test_a_producer_that_is_connected_and_confirms_nothing_is_opened_anew(
+    monkeypatch: pytest.MonkeyPatch, silent_s_max: float, opened: int
+) -> None:
+    monkeypatch.setattr("clients.kafka.producer.SILENT_S_MAX", silent_s_max)
+    connections = Connections(Stuck)
+    producer = KafkaProducer(
+        bootstrap_servers="unused", connect=connections, delivery_timeout_s=0.1
+    )
+
+    for _ in range(4):
+        with pytest.raises(NotDurableError, match="no answer"):
+            producer.land(RECORD)
+
+    assert connections.opened == opened
+
+
 def test_a_full_queue_is_refused_and_keeps_the_producer() -> None:
     connections = Connections(Full)
     producer = KafkaProducer(bootstrap_servers="unused", connect=connections)
