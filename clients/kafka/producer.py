@@ -127,8 +127,8 @@ class KafkaProducer:
             deliveries = [self._produced(producer, record) for record in records]
             for delivery in deliveries:
                 self._wait(producer, delivery, deadline_s)
-            ran_out = all(map(raw_producer.ran_out_of_time, deliveries))
-            self._silent_since_s = min(self._silent_since_s, began_s if ran_out else math.inf)
+            if all(map(raw_producer.ran_out_of_time, deliveries)):
+                self._silent_since_s = min(self._silent_since_s, began_s)
         else:
             deliveries = [raw_producer.Delivery(self._on_confirmed) for _ in records]
         is_stuck = time.monotonic() - self._silent_since_s > SILENT_S_MAX

@@ -88,8 +88,8 @@ def note_plan(files: CheckpointFiles, query: str, plan: CheckpointPlan) -> None:
     if before is not None:
         cluster = plan.cluster or before.cluster
         plan = replace(plan, cluster=cluster, topics={**known, **plan.topics})
-    is_behind = before is not None and before.is_async and not plan.is_async
-    if plan.is_real_time or is_behind or anew:
+    has_gaps = before is not None and before.is_async and not plan.is_async
+    if plan.is_real_time or has_gaps or anew:
         close_gaps(files, query)
     if anew:
         _log.warning("%s reads from its beginning what was made anew: %s", query, sorted(anew))

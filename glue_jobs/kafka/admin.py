@@ -48,6 +48,10 @@ class KafkaAdmin:
         """The names of all topics that these jobs may know of."""
         return frozenset(self._asked(lambda: self._admin.listTopics().names().get()))
 
+    def matching(self, pattern: str) -> list[str]:
+        """The topics whose whole name matches."""
+        return [one for one in self.topics() if re.fullmatch(pattern, one)]
+
     def commit(self, group: str, offsets: Offsets, *, note: str) -> None:
         """Commit how far a group has read; it must have no members.
 
@@ -149,8 +153,7 @@ def names_of_cluster(
     """
     try:
         with closing(KafkaAdmin(session, arguments)) as admin:
-            matching = [one for one in admin.topics() if re.fullmatch(pattern, one)]
-            return admin.cluster_id(), admin.topic_ids(matching)
+            return admin.cluster_id(), admin.topic_ids(admin.matching(pattern))
     except KafkaAdminError:
         return None, {}
 

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Final
 
 import psycopg
+
+from local.servers.ports import free_port
 
 _DEBIAN: Final = Path("/usr/lib/postgresql")
 _START_S_MAX: Final = 60.0
@@ -27,13 +28,11 @@ def binaries() -> Path | None:
 def running_postgres(programs: Path) -> Iterator[str]:
     """Its URL while in the block. It refuses to run as root, who runs it as nobody."""
     user = "nobody" if os.geteuid() == 0 else None
-    with tempfile.TemporaryDirectory(prefix="postgres-") as name, socket.socket() as free:
+    with tempfile.TemporaryDirectory(prefix="postgres-") as name:
         folder = Path(name)
         if user is not None:
             shutil.chown(folder, user)
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
+        port = free_port()
         data = str(folder / "data")
         initdb = [str(programs / "initdb"), "--pgdata", data, "--no-sync"]
         options = ["--auth", "trust", "--username", "sink", "--encoding", "UTF8"]

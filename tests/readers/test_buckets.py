@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed
-from readers.buckets import HOUR_MS, Bucket, ChangedBuckets
+from fleetlane.events.times import HOUR_MS
+from readers.buckets import Bucket, ChangedBuckets
 
 HOUR: Final = 500_000
 ARRIVAL_MS: Final = HOUR * HOUR_MS + 60_000

@@ -12,7 +12,8 @@ from pyarrow import parquet
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
-from readers.buckets import HOUR_MS, Bucket, ChangedBuckets
+from fleetlane.events.times import HOUR_MS
+from readers.buckets import Bucket, ChangedBuckets
 from readers.claims import ClaimLostError, Claims
 from readers.parquet_by_hour import PARTS, work, write_bucket
 from tests.contract.aws_in_process import buckets

@@ -14,9 +14,8 @@ from typing import Final
 import psycopg
 import pytest
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
 
+from clients.kafka.topics import KafkaTopics
 from fleetlane.events.canonical import CanonicalEvent
 from local.checkout import ROOT
 from local.servers.kafka import KafkaBroker
@@ -29,8 +28,6 @@ PARTITIONS: Final = 4
 MESSAGES: Final = 400
 KILLS: Final = 5
 PATIENCE_S: Final = 120
-
-type Reach = dict[str, str | int | float | bool]
 
 
 @pytest.fixture
@@ -117,11 +114,11 @@ def test_rows_equal_distinct_ids_though_readers_are_killed(
 ) -> None:
     events = written_events()
     expected = {(one.id, one.revision) for one in events_that_count(events)}
-    reach: Reach = {"bootstrap.servers": kafka_broker.bootstrap_servers, "log_level": 0}
-    admin = AdminClient(reach)
-    admin.create_topics([NewTopic(TOPIC, PARTITIONS)])[TOPIC].result(30)
-    producer = Producer(reach)
-    places = ("--kafka", kafka_broker.bootstrap_servers, "--postgres", postgres)
+    servers = kafka_broker.bootstrap_servers
+    topics = KafkaTopics(bootstrap_servers=servers, partitions=PARTITIONS, replication=1)
+    topics.create_missing([TOPIC])
+    producer = Producer({"bootstrap.servers": servers, "log_level": 0})
+    places = ("--kafka", servers, "--postgres", postgres)
     arguments = (*places, "--setting", "session.timeout.ms=6000", TOPIC)  # of the killed
 
     with sinks(*arguments, count=2) as running:

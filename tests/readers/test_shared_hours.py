@@ -6,25 +6,24 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import boto3
 import pyarrow as pa
 import pytest
-from confluent_kafka import KafkaException, Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka import Producer
 from pyarrow import parquet
 from pyiceberg.catalog.sql import SqlCatalog
 
+from clients.kafka.topics import KafkaTopics
 from fleetlane.events.metadata import parsed_value
+from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topics import FLEET_PARSED
 from local.checkout import ROOT
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
-from readers.buckets import HOUR_MS
 from readers.parquet_by_hour import PARTS
 from tests.readers.test_buckets import a_row
 
@@ -71,19 +70,17 @@ def catalog(tmp_path: Path) -> dict[str, str]:
 @pytest.fixture
 def kafka(kafka_broker: KafkaBroker) -> str:
     """A broker whose ``fleet.parsed`` has a row of each message."""
-    reach: dict[str, str | int | float | bool] = {
-        "bootstrap.servers": kafka_broker.bootstrap_servers,
-        "log_level": 0,
-    }
-    admin, producer = AdminClient(reach), Producer(reach)
-    with suppress(KafkaException):  # another test may have made it
-        admin.create_topics([NewTopic(FLEET_PARSED, 4)])[FLEET_PARSED].result(30)
+    servers = kafka_broker.bootstrap_servers
+    KafkaTopics(bootstrap_servers=servers, partitions=4, replication=1).create_missing(
+        [FLEET_PARSED]
+    )
+    producer = Producer({"bootstrap.servers": servers, "log_level": 0})
     for one in DEVICES:
         for at_ms in ARRIVALS_MS:
             row = a_row(device_id=one, stream=STREAM, received_ms=at_ms, parsed_ms=at_ms)
             producer.produce(FLEET_PARSED, parsed_value(row), key=one)
     producer.flush(30)
-    return kafka_broker.bootstrap_servers
+    return servers
 
 
 def test_each_hour_is_written_once_though_a_reader_is_killed(

@@ -1,7 +1,6 @@
 """What a batch in real time takes, commits and repeats."""
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +9,6 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from glue_jobs.parse_lane.real_time.query import with_markers
-from local.servers.kafka import KafkaBroker
 from tests.real_time.noting import FAILS, STOPS, Notes, noting
 from tests.real_time.queries import (
     REAL_TIME,
@@ -28,13 +26,6 @@ pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 BATCH_S: Final = 3
 SWITCHED: Final = {"topic": "switched"}
-
-
-@pytest.fixture(scope="module")
-def kafka(kafka_broker: KafkaBroker) -> Iterator[Kafka]:
-    with closing(Kafka(kafka_broker.bootstrap_servers)) as kafka:
-        kafka.create("out")
-        yield kafka
 
 
 class Tasks:

@@ -1,7 +1,6 @@
 """What Spark refuses in real time, and where it is asked for it."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from glue_jobs.engine.session import java_class
 from glue_jobs.parse_lane.real_time.query import with_markers
-from local.servers.kafka import KafkaBroker
 from tests.real_time.noting import Notes, noting
 from tests.real_time.queries import (
     ALLOWLIST,
@@ -31,11 +29,9 @@ ENDS_S = 60
 TOPIC = "refused"
 
 
-@pytest.fixture(scope="module")
-def kafka(kafka_broker: KafkaBroker) -> Iterator[Kafka]:
-    with closing(Kafka(kafka_broker.bootstrap_servers)) as kafka:
-        kafka.create(TOPIC, "out")
-        yield kafka
+@pytest.fixture(autouse=True)
+def refused(kafka: Kafka) -> None:
+    kafka.create(TOPIC)
 
 
 def refusal(records: DataFrame, kafka: Kafka, folder: Path, **options: Any) -> str:

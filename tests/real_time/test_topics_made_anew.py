@@ -3,8 +3,6 @@
 Its offsets begin at 0 again; those of the checkpoint are of the topic before.
 """
 
-from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +16,6 @@ from fleetlane.events.job_arguments import FleetMetadataArguments, KafkaSecurity
 from fleetlane.events.lanes import LaneTrigger
 from glue_jobs.kafka.source_and_sink import TRIGGER_MS_MIN, QueryPlan, raw_records, written_to_kafka
 from glue_jobs.parse_lane.real_time.query import with_markers
-from local.servers.kafka import KafkaBroker
 from tests.real_time.noting import Notes, noting
 from tests.real_time.queries import REAL_TIME, Kafka, ends, own_session, wait_until
 
@@ -30,13 +27,6 @@ BATCH_MS: Final = 10_000
 MESSAGES_MAX: Final = 1_000
 OLD: Final = 3
 """So many records the topic had before."""
-
-
-@pytest.fixture(scope="module")
-def kafka(kafka_broker: KafkaBroker) -> Iterator[Kafka]:
-    with closing(Kafka(kafka_broker.bootstrap_servers)) as kafka:
-        kafka.create("out")
-        yield kafka
 
 
 class Remade:

@@ -4,7 +4,6 @@ import _thread
 import signal
 import sys
 import time
-from typing import Any
 
 
 def main() -> None:
@@ -25,7 +24,7 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def _interrupt_again(ignored: Any) -> None:
+def _interrupt_again(ignored: "sys.UnraisableHookArgs") -> None:
     """Ctrl-C came where Python ignores what is raised, such as while it drops a weak reference."""
     if ignored.exc_type is KeyboardInterrupt:
         _thread.start_new_thread(_interrupt_soon, ())

@@ -1,12 +1,11 @@
 """Which hours of which devices have events, and when they last changed: by ``fleet.parsed``."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple, Self
+from typing import NamedTuple, Self
 from zlib import crc32
 
 from fleetlane.events.metadata import Outcome, Parsed
-
-HOUR_MS: Final = 3_600_000
+from fleetlane.events.times import HOUR_MS
 
 
 class Bucket(NamedTuple):

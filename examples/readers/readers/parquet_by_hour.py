@@ -10,7 +10,6 @@ import argparse
 import io
 import os
 import socket
-import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -23,8 +22,9 @@ from pyiceberg.catalog import load_catalog
 from pyiceberg.table import Table
 
 from fleetlane.events.metadata import Parsed, parsed_from
+from fleetlane.events.times import HOUR_MS, now_ms
 from fleetlane.events.topics import FLEET_PARSED
-from readers.buckets import HOUR_MS, Bucket, ChangedBuckets
+from readers.buckets import Bucket, ChangedBuckets
 from readers.claims import Claims
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def main() -> None:
 
     while True:
         changed.fold(_rows(consumer, given.stream))
-        work(changed, claims, write, now_ms=time.time_ns() // 1_000_000)
+        work(changed, claims, write, now_ms=now_ms())
 
 
 if __name__ == "__main__":

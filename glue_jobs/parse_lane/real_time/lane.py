@@ -2,7 +2,6 @@
 
 import logging
 import os
-import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -133,8 +132,7 @@ class RealTimeLane:
         return behind > self._arguments.limits.messages_per_batch_max
 
     def _partitions(self) -> list[Partition]:
-        own = re.compile(self._pattern)
-        topics = [one for one in self._admin.topics() if own.fullmatch(one)]
+        topics = self._admin.matching(self._pattern)
         return list(self._admin.partitions(topics)) if topics else []
 
     def _start(self, mode: Mode) -> StreamingQuery:

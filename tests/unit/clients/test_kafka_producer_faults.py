@@ -19,6 +19,10 @@ RECORD = ProducerRecord(topic="raw.fast", key=b"1", value=b"x")
 class Broken:
     """A producer beneath whose idempotence is broken for good, as ``produce`` tells it."""
 
+    refusal: ClassVar[Exception | None] = KafkaException(
+        KafkaError(KafkaError._FATAL, "out of order")
+    )
+
     def produce(
         self,
         topic: str,
@@ -28,7 +32,8 @@ class Broken:
         headers: list[tuple[str, str | bytes | None]],
         on_delivery: DeliveryCallback,
     ) -> None:
-        raise KafkaException(KafkaError(KafkaError._FATAL, "out of order"))
+        if self.refusal is not None:
+            raise self.refusal
 
     def poll(self, timeout: float) -> int:
         return 0
@@ -40,16 +45,13 @@ class Broken:
 class Full(Broken):
     """A producer beneath whose queue is full."""
 
-    def produce(
-        self,
-        topic: str,
-        *,
-        key: bytes,
-        value: bytes | None,
-        headers: list[tuple[str, str | bytes | None]],
-        on_delivery: DeliveryCallback,
-    ) -> None:
-        raise BufferError("Local: Queue full")
+    refusal = BufferError("Local: Queue full")
+
+
+class Stuck(Broken):
+    """A producer beneath that is connected, takes records, and confirms none."""
+
+    refusal = None
 
 
 class Connections:
@@ -72,21 +74,6 @@ def test_broken_idempotence_opens_a_new_producer() -> None:
         producer.land(RECORD)
 
     assert connections.opened == 2
-
-
-class Stuck(Broken):
-    """A producer beneath that is connected, takes records, and confirms none."""
-
-    def produce(
-        self,
-        topic: str,
-        *,
-        key: bytes,
-        value: bytes | None,
-        headers: list[tuple[str, str | bytes | None]],
-        on_delivery: DeliveryCallback,
-    ) -> None:
-        pass
 
 
 @pytest.mark.parametrize(("silent_s_max", "opened"), [(0.25, 2), (60, 1)])

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from clients.flows.store import FlowsUnavailableError
-from fleetlane.events.job_arguments import KafkaSecurity, ParseLaneArguments
 from fleetlane.events.lanes import Lane
 from glue_jobs.parse_lane import parse
 from tests.unit.glue_jobs.conftest import message_of, raw_batch, record_of
+from tests.unit.glue_jobs.lane_arguments import lane_arguments
 
 CACHES = (parse.s3_clients, parse.flows_in_force, parse.lane_parser_of)
 
@@ -54,22 +54,10 @@ def s3(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[RefusingS3]:
         server.shutdown()
 
 
-def arguments(lane: Lane) -> ParseLaneArguments:
-    return ParseLaneArguments(
-        kafka_bootstrap_servers="127.0.0.1:9",
-        kafka_security=KafkaSecurity.PLAINTEXT,
-        checkpoint_folder="file:///nowhere",
-        lane=lane,
-        flows_bucket="flows",
-        payload_bucket="payloads",
-        parked_bucket="parked",
-    )
-
-
 def test_s3_is_asked_for_the_flows_once_however_many_lanes_need_them(s3: RefusingS3) -> None:
     asked = list[int]()
     for lane in (Lane.STANDARD, Lane.BULK, Lane.SLOW):
-        lane_parser = parse.lane_parser_of(arguments(lane))
+        lane_parser = parse.lane_parser_of(lane_arguments(lane))
         lane_parser.begin_batch()
         with pytest.raises(FlowsUnavailableError):
             list(lane_parser.outputs_of(raw_batch([record_of(message_of(b"{}"))])))

@@ -8,21 +8,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from fleetlane.events.envelope import PayloadReference
-from fleetlane.events.job_arguments import KafkaSecurity, ParseLaneArguments
 from fleetlane.events.lanes import Lane
 from glue_jobs.parse_lane.parse import payloads_of, s3_clients
+from tests.unit.glue_jobs.lane_arguments import lane_arguments
 
 COPY_S = 2.5
 COPIED = b"<CopyObjectResult><ETag>x</ETag></CopyObjectResult>"
-ARGUMENTS = ParseLaneArguments(
-    kafka_bootstrap_servers="127.0.0.1:9",
-    kafka_security=KafkaSecurity.PLAINTEXT,
-    checkpoint_folder="file:///nowhere",
-    lane=Lane.SLOW,
-    flows_bucket="flows",
-    payload_bucket="payloads",
-    parked_bucket="parked",
-)
+ARGUMENTS = lane_arguments(Lane.SLOW)
 
 
 class SlowCopies(BaseHTTPRequestHandler):

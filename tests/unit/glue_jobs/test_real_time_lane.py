@@ -8,25 +8,16 @@ from typing import Any, Final
 import pytest
 
 from fleetlane.events.heartbeats import Heartbeat
-from fleetlane.events.job_arguments import KafkaSecurity, ParseLaneArguments
 from fleetlane.events.lanes import Lane, LaneTrigger
 from glue_jobs.engine.supervisor import Supervisor
 from glue_jobs.parse_lane.lane_metrics import LaneValues
 from glue_jobs.parse_lane.real_time import lane as lane_module
 from glue_jobs.parse_lane.real_time.lane import RealTimeLane
 from glue_jobs.parse_lane.real_time.watch import RealTimeWatch
+from tests.unit.glue_jobs.lane_arguments import lane_arguments
 
 RUN: Final = "run-1"
-ARGUMENTS: Final = ParseLaneArguments(
-    kafka_bootstrap_servers="nowhere:9092",
-    kafka_security=KafkaSecurity.PLAINTEXT,
-    checkpoint_folder="file:/nowhere",
-    lane=Lane.FAST,
-    flows_bucket="flows",
-    payload_bucket="payloads",
-    parked_bucket="parked",
-    trigger=LaneTrigger.REAL_TIME,
-)
+ARGUMENTS: Final = lane_arguments(Lane.FAST, trigger=LaneTrigger.REAL_TIME)
 
 
 @dataclass

@@ -1,5 +1,6 @@
 """A lane in real time that has more partitions than task slots: it says so, and none waits long."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from queue import Queue
@@ -9,7 +10,6 @@ from uuid import UUID
 
 import pytest
 
-from fleetlane.events.job_arguments import KafkaSecurity, ParseLaneArguments
 from fleetlane.events.lanes import Lane, LaneTrigger
 from fleetlane.events.metrics import LaneMetric
 from glue_jobs.engine.supervisor import POLL_INTERVAL_S, REPLACE_LIMIT_S
@@ -19,18 +19,10 @@ from glue_jobs.parse_lane.real_time.lane import Mode, RealTimeLane
 from glue_jobs.parse_lane.real_time.probe import PROBE
 from glue_jobs.parse_lane.real_time.slots import task_slots
 from glue_jobs.parse_lane.real_time.watch import BEGIN_S_MAX
+from tests.unit.glue_jobs.lane_arguments import lane_arguments
 
 NAME: Final = "parse_lane_fast"
-ARGUMENTS: Final = ParseLaneArguments(
-    kafka_bootstrap_servers="nowhere:9092",
-    kafka_security=KafkaSecurity.PLAINTEXT,
-    checkpoint_folder="file:/nowhere",
-    lane=Lane.FAST,
-    flows_bucket="flows",
-    payload_bucket="payloads",
-    parked_bucket="parked",
-    trigger=LaneTrigger.REAL_TIME,
-)
+ARGUMENTS: Final = lane_arguments(Lane.FAST, trigger=LaneTrigger.REAL_TIME)
 
 
 class JavaObject:
@@ -103,8 +95,8 @@ class FakeKafka:
 
     by_topic: dict[str, int]
 
-    def topics(self) -> Iterable[str]:
-        return self.by_topic
+    def matching(self, pattern: str) -> Iterable[str]:
+        return [topic for topic in self.by_topic if re.fullmatch(pattern, topic)]
 
     def partitions(self, topics: Iterable[str]) -> list[Partition]:
         return [(topic, number) for topic in topics for number in range(self.by_topic[topic])]
