@@ -173,6 +173,7 @@ class WatchBatches:
         return quarantine.PerMinute(
             messages=own.messages_per_minute_max or most.messages,
             bytes=own.bytes_per_minute_max or most.bytes,
+            is_of_flow=bool(own.messages_per_minute_max or own.bytes_per_minute_max),
         )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 from fleetlane.events.metadata import Alert, AlertKind
@@ -15,6 +16,7 @@ OVER_RATE_LIMIT: Final = "over_ceiling"
 """The cause that marks our own overrides: what an operator wrote is left alone."""
 
 QUARANTINED_MAX: Final = 1_000
+_HELD: Final = Restriction.QUARANTINED
 type RateLimit = Callable[[str, str], PerMinute]
 """How much a minute a device may send to a stream."""
 
@@ -25,6 +27,8 @@ class PerMinute:
 
     messages: int
     bytes: int
+    is_of_flow: bool = False
+    """Whether its owner chose one of them: it is for what is sent to this stream alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +55,7 @@ class TooFast:
     activity: Activity
     messages_max: int
     bytes_max: int
+    is_of_flow: bool
 
     @property
     def excess(self) -> float:
@@ -101,6 +106,7 @@ class DeviceRates:
                 activity=one,
                 messages_max=max(1, per_minute.messages * self._window_ms // 60_000),
                 bytes_max=max(1, per_minute.bytes * self._window_ms // 60_000),
+                is_of_flow=per_minute.is_of_flow,
             )
             if one.window_ms < oldest_ms or of_batch.excess * _SHARE_MIN < 1:
                 continue
@@ -147,19 +153,21 @@ def judged(
     until_ms, room = now_ms + rules.hold_ms, rules.devices_max - len(ours) + len(calm)
     alerts = [_calm_alert(one, present.devices[one], now_ms) for one in sorted(calm)]
     held, left = dict[str, DeviceOverride](), 0
-    hold = DeviceOverride(status=Restriction.QUARANTINED, until_ms=until_ms, cause=OVER_RATE_LIMIT)
+    hold = partial(DeviceOverride, status=_HELD, until_ms=until_ms, cause=OVER_RATE_LIMIT)
     for device_id, one in worst.items():
         known = present.devices.get(device_id)
-        if device_id in ours:
+        stream = one.activity.stream if one.is_of_flow else None
+        if known is not None and device_id in ours:
+            left_ms = (known.until_ms or 0) - now_ms
+            wider = stream if left_ms <= 0 or known.stream == stream else None
             # Each change is a write that all functions read: not before half of the time is over.
-            held_until_ms = None if known is None else known.until_ms
-            if held_until_ms is not None and held_until_ms - now_ms < rules.hold_ms // 2:
-                held[device_id] = hold
+            if wider != known.stream or left_ms < rules.hold_ms // 2:
+                held[device_id] = hold(stream=wider)
         elif known is not None and not known.is_over(now_ms):
             continue
         elif room > 0:
             room -= 1
-            held[device_id] = hold
+            held[device_id] = hold(stream=stream)
             alerts.append(_over_alert(one, rules, now_ms, until_ms))
         else:
             left += 1
@@ -179,7 +187,9 @@ def _worst_of_each(fast: Iterable[TooFast]) -> dict[str, TooFast]:
     """For each device its worst window and stream, the worst device first."""
     worst: dict[str, TooFast] = {}
     for one in sorted(fast, key=lambda one: one.excess, reverse=True):
-        worst.setdefault(one.activity.device_id, one)
+        first = worst.setdefault(one.activity.device_id, one)
+        if first.activity.stream != one.activity.stream:  # then no single flow is concerned
+            worst[one.activity.device_id] = replace(first, is_of_flow=False)
     return worst
 
 

@@ -118,7 +118,7 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def is_diverted(
-        self, device_id: str, *, now_ms: int, via: str | None = None, body_bytes: int = 0
+        self, device_id: str, stream: str, *, now_ms: int, via: str = "", body_bytes: int = 0
     ) -> bool:
         """Count one more message of a device; true if it belongs into the bulk lane.
 
@@ -132,14 +132,16 @@ class RateLimiter:
         overrides = self._overrides()
         is_quarantined = False
         if overrides.devices:
-            is_quarantined = via is not None and _is_quarantined(via, overrides, now_ms)
-            is_quarantined |= _is_quarantined(device_id, overrides, now_ms)
+            is_quarantined = bool(via) and _is_quarantined(via, overrides, now_ms, stream)
+            is_quarantined |= _is_quarantined(device_id, overrides, now_ms, stream)
         rate_limits = overrides.rate_limits_of(device_id, of_stage=self._of_stage)
         if rate_limits is None:
             return is_quarantined
         decision, left = self._decision(device_id, rate_limits, now_ms, body_bytes)
         if decision is RateDecision.REFUSED:
-            raise _refusal(device_id, rate_limits, left)
+            if left.hard_bytes.left > 0:
+                raise TooManyMessagesError(device_id, rate_limits.hard_per_minute)
+            raise TooManyMessagesError(device_id, rate_limits.hard_bytes_per_minute, "bytes")
         return is_quarantined or decision is RateDecision.DIVERTED
 
     def check(self, device_id: str, *, now_ms: int) -> None:
@@ -188,15 +190,9 @@ class RateLimiter:
         return kept
 
 
-def _refusal(device_id: str, rate_limits: RateLimits, left: Allowances) -> TooManyMessagesError:
-    if left.hard_bytes.left > 0:
-        return TooManyMessagesError(device_id, rate_limits.hard_per_minute)
-    return TooManyMessagesError(device_id, rate_limits.hard_bytes_per_minute, "bytes")
-
-
-def _is_quarantined(device_id: str, overrides: Overrides, now_ms: int) -> bool:
+def _is_quarantined(device_id: str, overrides: Overrides, now_ms: int, stream: str = "") -> bool:
     """Raises ``RevokedDeviceError`` where it is revoked instead."""
-    restriction = overrides.restriction(device_id, now_ms=now_ms)
+    restriction = overrides.restriction(device_id, now_ms=now_ms, stream=stream)
     if restriction is Restriction.REVOKED:
         raise RevokedDeviceError(device_id)
     return restriction is Restriction.QUARANTINED

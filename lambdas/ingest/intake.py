@@ -105,8 +105,9 @@ class Intake:
         """Raises as the rate limiter does."""
         if self.rate_limiter.is_diverted(
             inbound.device_id,
+            inbound.stream,
             now_ms=inbound.arrival_millis,
-            via=inbound.via,
+            via=inbound.via or "",
             body_bytes=len(inbound.body),
         ):
             inbound = replace(inbound, is_quarantined=True)

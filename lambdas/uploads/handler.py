@@ -1,6 +1,5 @@
 """What Lambda calls: for a device that asks, for a batch of notifications, and by the clock."""
 
-import dataclasses
 import json
 import random
 from collections.abc import Mapping
@@ -106,7 +105,7 @@ def answer(event: Mapping[str, Any], issuing: Issuing, *, now_ms: int) -> dict[s
         _REFUSED.write(1, of=refused.tag)
         return refused.answer().as_proxy()
     _ISSUED.write(1)
-    return Answer(status=_CREATED, body=json.dumps(dataclasses.asdict(ticket))).as_proxy()
+    return Answer(status=_CREATED, body=json.dumps(ticket)).as_proxy()
 
 
 def reported(report: SweepReport) -> dict[str, Any]:

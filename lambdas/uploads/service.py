@@ -92,16 +92,6 @@ EXPIRES_S: Final = 15 * 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UploadTicket:
-    """The answer to a device: POST the body by this form in time, and it is accepted."""
-
-    id: str
-    url: str
-    fields: dict[str, str]
-    expires_after_s: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Issuing:
     """All that issuing needs: ``sign`` a form for one body. It counts as the message itself."""
 
@@ -111,8 +101,10 @@ class Issuing:
     sign: Callable[[str, IssuedUpload], Mapping[str, Any]]
     upload_bytes_max: int
 
-    def ticket(self, declaration: Declaration, *, now_ms: int) -> UploadTicket:
-        """Issue an upload. Nothing is stored: one that is never used leaves no trace.
+    def ticket(self, declaration: Declaration, *, now_ms: int) -> dict[str, Any]:
+        """Issue an upload: the answer to a device, which POSTs the body by this form in time.
+
+        Nothing is stored: one that is never used leaves no trace.
 
         Raises:
             PayloadTooLargeError: More is declared than may be uploaded.
@@ -134,22 +126,22 @@ class Issuing:
             dedupes_by_content=flow is not None and flow.dedupe_by_content,
         )
         form = self.sign(upload_key(raw_id, issued_millis=now_ms), issued)
-        return UploadTicket(id=raw_id, expires_after_s=EXPIRES_S, **form)
+        return {"id": raw_id, **form, "expires_after_s": EXPIRES_S}
 
     def _issued(self, declaration: Declaration, now_ms: int) -> IssuedUpload:
-        device_id = declaration.device_id
+        device_id, body_bytes = declaration.device_id, declaration.body_bytes
         sender, ids = declaration.sender, frozenset({device_id})
         senders = Senders.asked(sender, ids, self.devices, self.rate_limiter, now_ms=now_ms)
         device, via = senders.of(device_id), senders.via(device_id)
         is_diverted = self.rate_limiter.is_diverted(
-            device_id, now_ms=now_ms, via=via, body_bytes=declaration.body_bytes
+            device_id, declaration.stream, now_ms=now_ms, via=via or "", body_bytes=body_bytes
         )
         return IssuedUpload(
             device_id=device_id,
             device_type=device.device_type,
             is_quarantined=device.is_quarantined or is_diverted,
             stream=declaration.stream,
-            body_bytes=declaration.body_bytes,
+            body_bytes=body_bytes,
             sha256=declaration.sha256,
             via=via,
             **declaration.declared,

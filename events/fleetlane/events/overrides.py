@@ -61,12 +61,13 @@ class RateLimits(msgspec.Struct, frozen=True, kw_only=True):
 class DeviceOverride(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One device's restriction. ``until_ms`` is when it ends by itself; ``None``: never.
 
-    ``cause`` says which job is holding it back; ``None``: an operator.
+    ``cause`` says which job is holding it back; ``None``: an operator. ``stream``: to no other.
     """
 
     status: Restriction
     until_ms: int | None = None
     cause: str | None = None
+    stream: str | None = None
 
     def is_over(self, now_ms: int) -> bool:
         return self.until_ms is not None and self.until_ms <= now_ms
@@ -90,9 +91,12 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
             if not is_device_id(device_id):
                 raise ValueError(f"{device_id[:80]!r} is no device id")
 
-    def restriction(self, device_id: str, *, now_ms: int) -> Restriction | None:
+    def restriction(self, device_id: str, *, now_ms: int, stream: str = "") -> Restriction | None:
+        """Of what a device sends to a ``stream``, or to any."""
         found = self.devices.get(device_id)
-        return None if found is None or found.is_over(now_ms) else found.status
+        if found is None or (stream and found.stream not in (None, stream)):
+            return None
+        return None if found.is_over(now_ms) else found.status
 
     def rate_limits_of(self, device_id: str, *, of_stage: RateLimits | None) -> RateLimits | None:
         """The device's own rate limits, else those of all devices, else the stage's."""

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 import pytest
+from msgspec.structs import replace as replace_struct
 from pyspark.errors import PySparkException
 
 from clients.devices.overrides import OverridesUnavailableError
@@ -69,7 +71,7 @@ class Watch:
         self.alerts.extend(alerts)
 
     def current(self) -> PublishedFlows:
-        return PublishedFlows.of([STATION])
+        return PublishedFlows.of([STATION, replace_struct(STATION, stream="door")])
 
     def read(self) -> Overrides:
         if self.is_away:
@@ -82,11 +84,12 @@ class Watch:
 
     @property
     def held(self) -> Sequence[str]:
-        return [
-            one
-            for one in self.overrides.devices
-            if self.overrides.restriction(one, now_ms=self.now_ms) is Restriction.QUARANTINED
-        ]
+        return self.held_in("")
+
+    def held_in(self, stream: str) -> Sequence[str]:
+        restriction = partial(self.overrides.restriction, now_ms=self.now_ms, stream=stream)
+        devices = self.overrides.devices
+        return [one for one in devices if restriction(one) is Restriction.QUARANTINED]
 
 
 def sent(
@@ -137,6 +140,54 @@ def test_an_operators_limit_of_bytes_counts_before_its_flows_and_that_before_the
     )
 
     assert watch.held == ["d-2"]
+
+
+def test_an_owner_s_limit_holds_a_device_back_in_the_owner_s_own_stream_alone() -> None:
+    watch = Watch()
+
+    watch.handle_activity([sent(101), sent(101, stream="gps")])
+
+    assert watch.held_in("weather") == ["d-1"]
+    assert watch.held_in("gps") == []
+
+
+def test_the_platforms_own_limit_holds_a_device_back_in_all_streams() -> None:
+    watch = Watch()
+
+    watch.handle_activity([sent(601, stream="gps")])
+
+    assert watch.held_in("weather") == watch.held_in("gps") == ["d-1"]
+
+
+@pytest.mark.parametrize("other", ["gps", "door"])
+def test_a_device_over_the_limits_of_two_streams_is_held_back_in_all(other: str) -> None:
+    watch = Watch()
+
+    watch.handle_activity([sent(10_000), sent(601, stream=other)])
+
+    assert watch.held_in("weather") == watch.held_in("counters") == ["d-1"]
+
+
+@pytest.mark.parametrize("other", ["gps", "door"])
+def test_one_that_goes_on_elsewhere_is_held_back_in_all_streams(other: str) -> None:
+    watch = Watch()
+    watch.handle_activity([sent(101)])
+
+    watch.handle_activity([sent(601, stream=other)])
+    watch.handle_activity([sent(101)])
+
+    assert watch.held_in("weather") == watch.held_in("counters") == ["d-1"]
+
+
+def test_one_that_was_calm_since_is_held_back_by_what_it_does_now() -> None:
+    watch = Watch()
+    watch.handle_activity([sent(101, stream="door")])
+
+    watch.now_ms = NOW_MS + RULES.hold_ms
+    watch.handle_activity([sent(101, at_ms=watch.now_ms)])
+
+    assert watch.held_in("weather") == ["d-1"]
+    assert watch.held_in("door") == []
 
 
 def test_the_parts_of_a_window_are_added_up() -> None:

@@ -105,6 +105,7 @@ def _held(device_id: str, overrides: Overrides, *, at_ms: int) -> dict[str, Any]
     return {
         "override": overrides.restriction(device_id, now_ms=at_ms),
         "override_cause": None if override is None else override.cause,
+        "override_stream": None if override is None else override.stream,
         "override_until": None if until_ms is None else _time_text(until_ms),
         "soft_rate_limit": None if rate_limits is None else rate_limits.soft_per_minute,
         "hard_rate_limit": None if rate_limits is None else rate_limits.hard_per_minute,
