@@ -79,7 +79,6 @@ class BucketObjects:
         return None if found is None else found[0]
 
     def read_version[T](self, key: str, kind: type[T]) -> tuple[T, str] | None:
-        """As ``read``, with the object's version."""
         found = self.get(key)
         if found is None:
             return None

@@ -28,8 +28,7 @@ from glue_jobs.engine.supervisor import STOP_LIMIT_S, PeriodicTask, Supervisor, 
 from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.fleet_watch import main as fleet_watch
 from glue_jobs.kafka.admin import KafkaAdmin
-from glue_jobs.kafka.mirrored_offsets import MirroredOffsets
-from glue_jobs.kafka.provisional_offsets import provisional_offsets
+from glue_jobs.kafka.mirrored_offsets import MirroredOffsets, provisional_offsets
 from glue_jobs.lake import main as lake
 from glue_jobs.parse_lane import main as parse_lane
 from glue_jobs.parse_lane.real_time.probe import PROBE
@@ -97,12 +96,9 @@ def main(argv: Sequence[str]) -> None:
     )
     shared = shared_arguments(arguments, argv)
     files = HadoopFiles(session, shared.checkpoint_folder)
-    marker = f"{STOP_MARKERS}{arguments.application}"
     supervisors = start(session, arguments.jobs, argv)
     names = query_names(arguments.jobs, argv)
-    watch = _watch(
-        session, arguments.application, shared, names, is_marked=lambda: files.exists(marker)
-    )
+    watch = _watch(session, arguments.application, shared, names, files)
     begun = _begun_mark(supervisors, files, f"{STARTED_MARKERS}{arguments.application}")
     while not watch.is_to_stop():
         check_alive(session)
@@ -110,7 +106,7 @@ def main(argv: Sequence[str]) -> None:
         for supervisor in supervisors:
             supervisor.awaitTermination(POLL_INTERVAL_S)
     _stop(session, supervisors)
-    files.delete(marker)
+    files.delete(f"{STOP_MARKERS}{arguments.application}")
 
 
 def _watch(
@@ -118,8 +114,7 @@ def _watch(
     application: str,
     shared: job_arguments.JobArguments,
     names: Sequence[str],
-    *,
-    is_marked: Callable[[], bool],
+    files: Files,
 ) -> "ApplicationWatch":
     stalls = StallWatch(running_tasks(session))
     offsets = MirroredOffsets(
@@ -130,7 +125,7 @@ def _watch(
         provisional=provisional_offsets().of,
     )
     return ApplicationWatch(
-        is_marked=is_marked,
+        is_marked=lambda: files.read(f"{STOP_MARKERS}{application}") is not None,
         mirrored=lambda: _mirrored(offsets, stalls, session),
         counts=lambda: {
             ApplicationMetric.QUERY_RESTARTS: ended_queries().taken(),

@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 from botocore.config import Config
 
-from clients.aws import AwsSettings, S3Client, aws_client, client_config
+from clients.aws import AwsSettings, S3Client, client_config, s3_client
 from fleetlane.events.envelope import Sent
 from fleetlane.events.errors import FleetlaneError
 
@@ -75,5 +75,4 @@ def signed_form(
 def signing_client(settings: AwsSettings) -> S3Client:
     """Open a client whose forms name the bucket's host in its region: no device is redirected."""
     signing = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
-    client: S3Client = aws_client("s3", settings, config=client_config().merge(signing))
-    return client
+    return s3_client(settings, config=client_config().merge(signing))

@@ -73,7 +73,6 @@ def unbundled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def without_repeats(records: bytes, is_new: NDArray[np.bool_]) -> bytes:
-    """Give a bundle's records that are new."""
     kept = pa.ipc.read_record_batch(pa.py_buffer(records), _RECORDS).filter(pa.array(is_new))
     found: bytes = kept.serialize().to_pybytes()
     return found

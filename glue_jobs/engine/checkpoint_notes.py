@@ -190,10 +190,6 @@ class HadoopFiles:
     def __init__(self, session: SparkSession, folder: str) -> None:
         self._session, self._folder = session, folder
 
-    def exists(self, name: str) -> bool:
-        with self._opened(name) as (system, path):
-            return bool(system.exists(path))
-
     def names(self, folder: str) -> Sequence[str]:
         """The names of the files in a folder; none where there is no such folder."""
         with self._opened(folder) as (system, path):

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
 from functools import cached_property
 from typing import Any, Final
 
@@ -49,7 +48,6 @@ class KafkaAdmin:
         return frozenset(self._asked(lambda: self._admin.listTopics().names().get()))
 
     def matching(self, pattern: str) -> list[str]:
-        """The topics whose whole name matches."""
         return [one for one in self.topics() if re.fullmatch(pattern, one)]
 
     def commit(self, group: str, offsets: Offsets, *, note: str) -> None:
@@ -142,20 +140,6 @@ class KafkaAdmin:
             return question()
         except Py4JError as problem:
             raise KafkaAdminError(str(problem).splitlines()[-1]) from problem
-
-
-def names_of_cluster(
-    session: SparkSession, arguments: JobArguments, pattern: str
-) -> tuple[str | None, Mapping[str, str]]:
-    """The name that the cluster gave itself when it was made, and its topics' that match, by name.
-
-    ``None`` and none where it does not answer.
-    """
-    try:
-        with closing(KafkaAdmin(session, arguments)) as admin:
-            return admin.cluster_id(), admin.topic_ids(admin.matching(pattern))
-    except KafkaAdminError:
-        return None, {}
 
 
 _IAM: Final = {

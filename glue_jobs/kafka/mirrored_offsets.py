@@ -1,8 +1,10 @@
 """How far queries have read, committed to Kafka, and what they did not read before it expired."""
 
 import re
+import threading
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Final, Protocol
 
 import orjson
@@ -113,6 +115,35 @@ class MirroredOffsets:
             note = seen_note(self._now_ms(), stalled_ms=stalled_ms, is_provisional=is_ahead)
             self._groups.commit(group, read, note=note)
         return read
+
+
+class ProvisionalOffsets:
+    """By a query's name, the offset of the next record of each partition. For several threads.
+
+    All before is done and durable, but in no checkpoint yet: after a crash it comes again.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._offsets = dict[str, Offsets]()
+
+    def note(self, query_name: str, offsets: Offsets) -> None:
+        """Take note of offsets; a query that is noted runs in real time."""
+        with self._lock:
+            self._offsets[query_name] = {**self._offsets.get(query_name, {}), **offsets}
+
+    def forget(self, query_name: str) -> None:
+        with self._lock:
+            self._offsets.pop(query_name, None)
+
+    def of(self, query_name: str) -> Offsets | None:
+        """``None`` where the query does not run in real time."""
+        with self._lock:
+            return self._offsets.get(query_name)
+
+
+provisional_offsets: Final = cache(ProvisionalOffsets)
+"""Those of this process, which is one application."""
 
 
 def offsets_after(progress: Progress | None) -> Offsets:

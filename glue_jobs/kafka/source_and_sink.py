@@ -1,7 +1,8 @@
 """Kafka as the jobs' source and sink, every option written out."""
 
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ from fleetlane.events.metadata import METADATA_CONTENT_TYPE, Alert
 from fleetlane.events.topics import FLEET_ALERTS, METADATA_TOPICS, REROUTED_BYTES_MAX
 from glue_jobs.engine.checkpoint_notes import CheckpointPlan, HadoopFiles, note_plan
 from glue_jobs.engine.session import java_class
-from glue_jobs.kafka.admin import kafka_connection, names_of_cluster
+from glue_jobs.kafka.admin import KafkaAdmin, KafkaAdminError, kafka_connection
 
 ASYNC_CHECKPOINT_INTERVAL_MS: Final = 1_000
 FETCH_BYTES_MAX: Final = 2 * 1024 * 1024
@@ -206,7 +207,11 @@ def _writer(
 
 
 def noted(session: SparkSession, arguments: JobArguments, plan: QueryPlan) -> CheckpointPlan:
-    cluster, topics = names_of_cluster(session, arguments, plan.pattern)
+    """What is noted of it; nothing of the cluster where that does not answer."""
+    cluster: str | None = None
+    topics: Mapping[str, str] = {}
+    with suppress(KafkaAdminError), closing(KafkaAdmin(session, arguments)) as admin:
+        cluster, topics = admin.cluster_id(), admin.topic_ids(admin.matching(plan.pattern))
     return CheckpointPlan(
         spark=session.version,
         is_async=plan.is_async,

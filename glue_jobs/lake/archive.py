@@ -18,9 +18,8 @@ from fleetlane.events.s3_keys import archived_key
 from fleetlane.events.times import DAY_MS, rfc3339
 from glue_jobs.engine.persisted_rows import persisted
 from glue_jobs.engine.session import table_name
-from glue_jobs.lake.erasure import without_erased
 from glue_jobs.lake.merging import Target, commit, drop_repeats, without_known
-from glue_jobs.lake.rows import WAITS_AT, raw_rows
+from glue_jobs.lake.rows import WAITS_AT, raw_rows, without_erased
 
 COPIES_AT_ONCE: Final = 16
 _TRIES: Final = 2

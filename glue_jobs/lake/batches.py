@@ -17,10 +17,9 @@ from glue_jobs.engine.persisted_rows import persisted
 from glue_jobs.lake.archive import ArchivedBodies, write_raw
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.day_counts import DayCounts
-from glue_jobs.lake.erasure import without_erased
 from glue_jobs.lake.events import merge_events
 from glue_jobs.lake.merging import Check, Target, merge
-from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows
+from glue_jobs.lake.rows import event_rows, parked_rows, parsed_rows, received_rows, without_erased
 from glue_jobs.lake.upkeep import LeaseGuard
 
 TABLES_OF: Final[Mapping[LakeTables, tuple[tables.LakeTable, ...]]] = {

@@ -13,7 +13,7 @@ from operator import and_
 from typing import Final
 
 from pyspark import StorageLevel
-from pyspark.sql import Column, DataFrame, SparkSession, Window
+from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import EVENTS, REPEATS
@@ -21,7 +21,7 @@ from glue_jobs.engine.persisted_rows import persisted
 from glue_jobs.engine.session import table_name
 from glue_jobs.lake import merging
 from glue_jobs.lake.commits import until_unopposed
-from glue_jobs.lake.event_sets import EventFacts, of_two_sets, with_whether_it_counts
+from glue_jobs.lake.event_sets import arrived_alike, of_two_sets, set_facts, with_whether_it_counts
 from glue_jobs.lake.merging import Target
 
 _PROPERTY: Final = "spark.sql.iceberg.snapshot-property"
@@ -44,7 +44,8 @@ def merge_events(rows: DataFrame, target: Target, repeats: Target) -> None:
     """
     if target.log.has(target.batch):
         return
-    facts, places = _facts_of(rows)
+    facts = merging.facts_of(rows, EVENTS, *set_facts())
+    places = merging.touched(facts)
     if places is None:
         return
     is_alone = True
@@ -60,14 +61,8 @@ def merge_events(rows: DataFrame, target: Target, repeats: Target) -> None:
         _mend(rows, target, repeats, places=places)
 
 
-def _facts_of(rows: DataFrame) -> tuple[EventFacts, Column | None]:
-    """What a batch's rows have, and the partitions that may have them already, if it has any."""
-    row = merging.facts_of(rows, EVENTS, *EventFacts.columns())
-    return EventFacts(row), merging.touched(row)
-
-
 def _written(
-    rows: DataFrame, facts: EventFacts, target: Target, repeats: Target, *, places: Column
+    rows: DataFrame, facts: Row, target: Target, repeats: Target, *, places: Column
 ) -> bool:
     """Append what is new; of the few messages that are contested, settle what counts."""
     there = rows.sparkSession.table(target.log.name).where(places)
@@ -81,13 +76,13 @@ def _written(
         return _settled(rows.join(raw_ids, "raw_id", "left_semi"), target, repeats, besides=new)
 
 
-def _contested(rows: DataFrame, known: DataFrame, facts: EventFacts, places: Column) -> DataFrame:
+def _contested(rows: DataFrame, known: DataFrame, facts: Row, places: Column) -> DataFrame:
     """The batch's messages that have events of two sets, or events that another has as well.
 
     ``known`` are the batch's events that are in the table.
     """
-    session, around = rows.sparkSession, places | facts.arrived_alike()
-    if not facts.row.are_named_by_content:  # then no two messages have the same event
+    session, around = rows.sparkSession, places | arrived_alike(facts)
+    if not facts.are_named_by_content:  # then no two messages have the same event
         return of_two_sets(rows, session.table(table_name(session, EVENTS)).where(around), facts)
     claims = known.union(rows.select(*_KEY, "raw_id"))
     counted = claims.groupBy(*_KEY).agg(F.count_distinct("raw_id").alias("messages"))
@@ -121,9 +116,10 @@ def _settled(
     Returns whether nobody else wrote meanwhile. ``repeats`` is written first: a batch that is
     repeated from there on finds what it needs.
     """
-    facts, places = _facts_of(rows)
+    facts = merging.facts_of(rows, EVENTS, *set_facts())
+    places = merging.touched(facts)
     assert places is not None, "there are rows"
-    around = places | facts.arrived_alike()
+    around = places | arrived_alike(facts)
     raw_ids = F.broadcast(rows.select("raw_id").distinct())
     there = _rows_there(rows.sparkSession, around).join(raw_ids, "raw_id", "left_semi")
     of_batch = rows.select(*EVENTS.column_names, F.lit(_BATCH).alias(_FROM))
@@ -160,7 +156,7 @@ def _claims(of_messages: DataFrame, around: Column) -> DataFrame:
     gone = F.broadcast(of_messages.where(~F.col("counts")).select(*_ROW, _FROM))
     days = F.explode(F.array(*(F.date_add("day", away) for away in (-1, 0, 1))))
     found = of_messages.select("stream", days.alias("day")).distinct().collect()
-    around_them = merging.in_places(merging.places_in(found))
+    around_them = merging.in_places(found)
     assert around_them is not None, "a batch has rows"
     there = (
         _rows_there(of_messages.sparkSession, around | around_them)
@@ -193,7 +189,7 @@ def _changed(
     Without any there is a commit only if it ``is_always_marked``.
     """
     days = removed.select("stream", "day").distinct().collect()
-    removed_in = merging.in_places(merging.places_in(days), of=f"{target.log.name}.")
+    removed_in = merging.in_places(days, of=f"{target.log.name}.")
     if removed_in is None:
         if added.isEmpty() and not is_always_marked:
             return True

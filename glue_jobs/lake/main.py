@@ -22,7 +22,7 @@ from fleetlane.events.times import HOUR_MS, now_ms
 from fleetlane.events.topic_patterns import canonical_pattern, raw_pattern, unique_pattern
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
-from glue_jobs.engine.cloudwatch_metrics import published_to
+from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S, published_to
 from glue_jobs.engine.query_listener import LakeLag, listen
 from glue_jobs.engine.session import iceberg_table, java_class, table_name, use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
@@ -34,7 +34,6 @@ from glue_jobs.lake.upkeep import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
 from glue_jobs.lake.upkeep import LeaseGuard, UpkeepSchedule, compacted, erased, expired
 
 VIEWS_INTERVAL_S: Final = 60
-LAG_INTERVAL_S: Final = 60
 COUNT_INTERVAL_S: Final = 5
 COUNT_RESTS: Final = 3
 """Counting takes a quarter of the time at most, however much a day has."""
@@ -119,7 +118,7 @@ def _start_query(
     PeriodicTask(
         name="the lake's lag",
         run=lambda: publish({JobMetric.LAKE_LAG_SECONDS: lag.seconds()}),
-        interval_s=LAG_INTERVAL_S,
+        interval_s=METRICS_INTERVAL_S,
     ).run_beside(query)
     views = stream_views(arguments)
     if views is not None:

@@ -20,9 +20,6 @@ NEAR_MS: Final = HOUR_MS
 """A repeat so much earlier or later is found across midnight too."""
 
 _PLACES: Final = "places"
-type Place = tuple[str | None, date]
-"""A partition by its stream, where a table is partitioned by streams, and its day."""
-
 type Check = Callable[[], None]
 
 
@@ -135,10 +132,10 @@ def _rewrite(rows: Callable[[int | None], DataFrame], log: TableLog, check: Chec
     until_unopposed(attempt, log=log)
 
 
-def places_with_repeats(rows: DataFrame, table: LakeTable) -> list[Place]:
+def places_with_repeats(rows: DataFrame, table: LakeTable) -> list[Row]:
     """The partitions that have a key twice."""
     counted = rows.groupBy(*_within_a_partition(table)).count().where("count > 1")
-    return places_in(counted.select(*table.partitioned_by).distinct().collect())
+    return counted.select(*table.partitioned_by).distinct().collect()
 
 
 def _within_a_partition(table: LakeTable) -> Sequence[str]:
@@ -162,23 +159,20 @@ def facts_of(rows: DataFrame, table: LakeTable, *others: Column) -> Row:
 
 def touched(facts: Row) -> Column | None:
     """The condition for partitions that may have the batch's keys; ``None`` if it has no rows."""
-    return in_places((place.stream, day) for place in facts[_PLACES] for day in place.days)
+    return in_places(
+        Row(stream=place.stream, day=day) for place in facts[_PLACES] for day in place.days
+    )
 
 
-def places_in(partitions: Iterable[Row]) -> list[Place]:
-    """Rows with ``day``, and ``stream`` or not, as places."""
-    fields = [partition.asDict() for partition in partitions]
-    return [(one.get("stream"), one["day"]) for one in fields]
-
-
-def in_places(places: Iterable[Place], *, of: str = "") -> Column | None:
+def in_places(partitions: Iterable[Row], *, of: str = "") -> Column | None:
     """The condition for rows of these partitions; ``None`` where there are none.
 
-    ``of`` is the table's name with a dot, where another's columns are called the same.
+    They have ``day``, and ``stream`` or not. ``of`` is the table's name with a dot, where another's
+    columns are called the same.
     """
-    days = defaultdict(set)
-    for stream, day in places:
-        days[stream].add(day)
+    days = defaultdict[str | None, set[date]](set)
+    for one in partitions:
+        days[one.asDict().get("stream")].add(one.day)
     parts = []
     for stream, its_days in sorted(days.items(), key=str):
         part = F.col(f"{of}day").isin(sorted(its_days))

@@ -3,9 +3,11 @@
 Each function needs the columns of ``raw_records``, and gives those of its table and
 ``day_clock_ms``: the clock of ours that ``day`` was read from, null where the day is the row's own
 and comes out the same however often its record is repeated. What is no record of its topic is left
-out.
+out; ``without_erased`` leaves out what came from an erased device, and comes again: by a replay,
+from the spool, by an upload.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -24,6 +26,10 @@ WAITS_AT: Final = "waits_at"
 
 _DAYS: Final = (MILLIS_MIN + DAY_MS, MILLIS_MAX - DAY_MS)
 """What has a day here, and days around it. Beyond, Spark's arithmetic and Python's dates fail."""
+
+_ERASED: Final = "device_id string, until_ms bigint"
+_ARRIVED: Final = ("arrival_ms", "received_ms", "kafka_ms", "parsed_ms")
+"""What says when a message arrived, or else when its record came: the first that a table has."""
 
 _SHA256: Final = "^[0-9a-f]{64}$"
 _CANONICAL: Final = (
@@ -145,6 +151,21 @@ def raw_rows(records: DataFrame) -> DataFrame:
     )
 
 
+def without_erased(rows: DataFrame, table: LakeTable, until_ms: Mapping[str, int]) -> DataFrame:
+    """Leave out rows of messages that arrived until their device was erased for good.
+
+    Of a device that was registered again, what arrives after that counts as any other's.
+    """
+    if not until_ms:
+        return rows
+    notes = rows.sparkSession.createDataFrame(list(until_ms.items()), _ERASED)
+    is_erased = (F.col("row.device_id") == F.col("erased.device_id")) & (
+        F.col("row.arrived_ms") <= F.col("erased.until_ms")
+    )
+    came = rows.withColumn("arrived_ms", _arrived_ms(table)).alias("row")
+    return came.join(F.broadcast(notes.alias("erased")), is_erased, "left_anti").drop("arrived_ms")
+
+
 def _metadata(records: DataFrame, table: LakeTable) -> DataFrame:
     fields = [f"{one.name} {one.type}" for one in table.columns if one.name != "day"]
     return fields_of(records, F.from_json(F.col("value").cast("string"), ", ".join(fields)))
@@ -153,6 +174,13 @@ def _metadata(records: DataFrame, table: LakeTable) -> DataFrame:
 def _whole(rows: DataFrame, table: LakeTable) -> DataFrame:
     required = [column.name for column in table.columns if column.is_required]
     return rows.select(*table.column_names, DAY_CLOCK).dropna(subset=required)
+
+
+def _arrived_ms(table: LakeTable) -> Column:
+    if table == PARKED:
+        header = F.map_from_entries("headers")[ce.ARRIVAL_MILLIS]
+        return F.coalesce(header.cast("string").try_cast("bigint"), F.col("parked_ms"))
+    return F.coalesce(*(name for name in _ARRIVED if name in table.column_names))
 
 
 def _day(millis: Column) -> Column:

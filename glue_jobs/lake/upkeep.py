@@ -19,7 +19,7 @@ from fleetlane.events.lake.tables import CATALOG, LakeTable
 from fleetlane.events.times import DAY_MS, rfc3339
 from glue_jobs.engine.session import table_name
 from glue_jobs.lake.commits import SNAPSHOTS_KEPT, TableLog, until_unopposed
-from glue_jobs.lake.merging import Check, drop_repeats, in_places, places_in, places_with_repeats
+from glue_jobs.lake.merging import Check, drop_repeats, in_places, places_with_repeats
 
 POLL_INTERVAL_S: Final = 5
 UPKEEP_INTERVAL_MS: Final = DAY_MS
@@ -29,7 +29,6 @@ SNAPSHOT_DAYS: Final = 5
 _FILES_TO_REWRITE_MIN: Final = 4
 _log = logging.getLogger(__name__)
 type IsKept = Callable[[], bool]
-type Work = Callable[[], Mapping[str, str]]
 
 
 class LeaseGuard:
@@ -77,7 +76,7 @@ class UpkeepSchedule:
 
     requests: UpkeepRequests
     guard: LeaseGuard
-    works: Mapping[Upkeep, Work]
+    works: Mapping[Upkeep, Callable[[], Mapping[str, str]]]
     erase: Callable[[str], Mapping[str, str]]
     now_ms: Callable[[], int]
 
@@ -196,7 +195,7 @@ def _drop_repeats(session: SparkSession, table: LakeTable, check: Check) -> int:
     name = table_name(session, table)
     is_grown = "file_count > 1 AND last_updated_at IS NOT NULL"
     grown = session.table(f"{name}.partitions").where(is_grown)
-    in_grown = in_places(places_in(grown.select("partition.*").collect()))
+    in_grown = in_places(grown.select("partition.*").collect())
     if in_grown is None:
         return 0
     places = places_with_repeats(session.table(name).where(in_grown), table)

@@ -12,12 +12,11 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from fleetlane.events.metadata import OLDER_PARSER_PREFIX, Deferral
 from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.topics import FLEET_PARSED, PARKED
+from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S
 from glue_jobs.engine.query_listener import QueryListener
 
 ARRIVALS: Final = "arrivals"
 OUTPUTS: Final = "outputs"
-PUBLISH_EVERY_MS: Final = 60_000
-"""CloudWatch keeps a minute's values, and each call costs."""
 
 _CHILDREN_USED_UP: Final = f'"put_off":"{Deferral.CHILDREN_USED_UP}"'.encode()
 """As ``parsed_value`` writes it. In a text of the same row each quote has a backslash before it."""
@@ -92,7 +91,7 @@ class LaneListener(QueryListener):
         """Take values of another batch, or of the time since the last ones."""
         self._gathered = together(self._gathered, values)
         now_ms = self._now_ms()
-        if now_ms - self._published_ms >= PUBLISH_EVERY_MS:
+        if now_ms - self._published_ms >= 1_000 * METRICS_INTERVAL_S:
             self._publish(self._gathered)
             self._gathered, self._published_ms = {}, now_ms
 

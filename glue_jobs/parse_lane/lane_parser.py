@@ -24,7 +24,7 @@ from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.reading import fast_path
 from glue_jobs.parse_lane.reading.payloads import Payloads
-from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
+from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord, record_at, streams_in
 from glue_jobs.parse_lane.reading.runs import WaitingMessages, WaitingRun
 from glue_jobs.parse_lane.reading.slow_path import Failed, SlowPath
 from glue_jobs.parse_lane.results import rerouted
@@ -79,7 +79,7 @@ class LaneParser:
             PayloadUnavailableError: S3 gives nothing, and there is no slower lane. Likewise.
             BlockedError, DeferredError: See ``HaltOnError``.
         """
-        self._budgets.begin_records(batch.streams)
+        self._budgets.begin_records(partial(streams_in, batch))
         by_column = len(batch) >= self.by_column_min
         fast = fast_path.fast_path_messages(batch) if by_column else fast_path.no_fast_path(batch)
         waiting = WaitingMessages(batch, fast)
@@ -107,7 +107,7 @@ class LaneParser:
         slow = dict.fromkeys(np.flatnonzero(~fast.is_fast).tolist())
         refused = dict[int, NoParser | None]()
         for rows in fast.kinds():
-            record = batch.record(int(rows[0]))
+            record = record_at(batch, int(rows[0]))
             choice = self._parsers.chosen(message_from(record.headers, record.value))
             if isinstance(choice, ChosenParser):
                 admitted = self._budgets.admitted(choice.assignment, len(rows))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
@@ -26,9 +26,8 @@ from glue_jobs.engine.supervisor import POLL_INTERVAL_S, PeriodicTask, Superviso
 from glue_jobs.kafka import source_and_sink
 from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.parse_lane.halting import BlockingQueries
-from glue_jobs.parse_lane.jail_check import checked
 from glue_jobs.parse_lane.lane_metrics import LaneListener, observing_arrivals, observing_outputs
-from glue_jobs.parse_lane.parse import parsing
+from glue_jobs.parse_lane.parse import checked_jail, parsing
 from glue_jobs.parse_lane.real_time.lane import RealTimeLane
 from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
 
@@ -40,22 +39,13 @@ BLOCKING_BATCH_MS_MAX: Final = 1_200_000
 type _Start = Callable[[ParseLaneArguments], StreamingQuery]
 
 
-def parsed_records(raw: DataFrame, arguments: ParseLaneArguments) -> DataFrame:
-    """What comes of every raw record, as records for the topics that they name.
-
-    Needs the columns of ``raw_records``; gives topic, key, value and headers.
-    """
-    parsed = observing_arrivals(raw).mapInArrow(parsing(arguments), OUTPUT_SCHEMA)
-    return source_and_sink.with_content_type(observing_outputs(parsed))
-
-
 def start(session: SparkSession, arguments: ParseLaneArguments) -> Supervisor:
     """Start the lane's queries, and give what supervises them: one that ends is started again.
 
     Those of its blocking flows are started beside them; returns at once.
     """
     with closing(sandboxes_for_this_system()) as sandboxes:  # a driver has its workers' image
-        problems = checked(sandboxes.jail_problems(), arguments.sandbox)
+        problems = checked_jail(sandboxes.jail_problems(), arguments.sandbox)
     publish = published_to(arguments.metrics_namespace, Dimension.LANE, arguments.lane)
     listening = set[str]()
 
@@ -135,8 +125,10 @@ def _started(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQ
     raw = source_and_sink.raw_records(
         session, arguments, pattern=pattern, messages_per_batch_max=messages_max
     )
+    parsed = observing_arrivals(raw).mapInArrow(parsing(arguments), OUTPUT_SCHEMA)
+    records = source_and_sink.with_content_type(observing_outputs(parsed))
     plan = source_and_sink.QueryPlan(name=name, pattern=pattern, trigger_ms=limits.trigger_ms)
-    return source_and_sink.written_to_kafka(parsed_records(raw, arguments), arguments, plan=plan)
+    return source_and_sink.written_to_kafka(records, arguments, plan=plan)
 
 
 def _source(arguments: ParseLaneArguments) -> tuple[str, str]:

@@ -1,11 +1,12 @@
 """The one Python boundary: Arrow batches of raw records in, batches of output records out."""
 
 import gc
+import logging
 import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -20,20 +21,21 @@ from clients.flows.store import CachedFlows, FlowStore, OwnerFlows
 from clients.s3.blocked_messages import BlockedMessages
 from clients.s3.payload_bucket import PayloadBucket, copying_client
 from fleetlane.events import headers as ce
-from fleetlane.events.job_arguments import ParseLaneArguments
+from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.job_arguments import ParseLaneArguments, Sandbox
 from fleetlane.events.lanes import Lane
 from fleetlane.events.times import now_ms
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.halting import BlockedError, HaltOnError
-from glue_jobs.parse_lane.jail_check import checked
 from glue_jobs.parse_lane.lane_parser import LaneParser, Output
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 from glue_jobs.parse_lane.parsers.programs import Programs
 from glue_jobs.parse_lane.reading.payloads import COPIES_S_MAX, Payloads
-from glue_jobs.parse_lane.reading.raw_batches import RawBatch
 from glue_jobs.parse_lane.results import output_batches
+
+_log = logging.getLogger(__name__)
 
 COLLECTED_OBJECTS_MAX: Final = 5_000
 ARTIFACT_S_MAX: Final = 30.0
@@ -42,6 +44,17 @@ ARTIFACT_S_MAX: Final = 30.0
 _sandboxes: Final = cache(sandboxes_for_this_system)
 s3_clients: Final = cache(lambda: (s3_client(AwsSettings()), copying_client(AwsSettings())))
 """One of each a worker process, for all lanes that it serves."""
+
+
+class JailOpenError(FleetlaneError):
+    """A part of the jail is missing or does not hold, and the stage requires all of it."""
+
+    problem: str
+    sentence = (
+        "the parsers' jail is incomplete: {problem}. With `sandbox = required` no parser runs here;"
+        " `available` in infra/stages.py lets them run with an alarm"
+    )
+
 
 type ParseBatches = Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]
 
@@ -95,12 +108,21 @@ def parsed_batches(
 
 def _outputs(lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]) -> Iterator[Output]:
     """All that comes of batches. Where one message may stop all, each is done before the next."""
-    for batch in map(RawBatch, batches):
+    for batch in batches:
         if lane_parser.halts_on_errors:
             for row in range(len(batch)):
-                yield from lane_parser.outputs_of(batch.only(row))
+                yield from lane_parser.outputs_of(batch.take([row]))
         else:
             yield from lane_parser.outputs_of(batch)
+
+
+def checked_jail(problems: Mapping[str, str], sandbox: Sandbox) -> int:
+    """Log and count what is missing or open; raises ``JailOpenError`` where all is required."""
+    for part, problem in problems.items():
+        _log.error("the parsers' jail: part %s does not hold: %s", part, problem)
+    if problems and sandbox is Sandbox.REQUIRED:
+        raise JailOpenError("; ".join(f"{part}: {text}" for part, text in problems.items()))
+    return len(problems)
 
 
 @cache
@@ -115,7 +137,7 @@ def flows_in_force(bucket: str, max_age_s: int) -> CachedFlows:
 def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
     """One a worker process: workers outlive batches, and clients are expensive."""
     sandboxes = _sandboxes()
-    checked(sandboxes.jail_problems(), arguments.sandbox)
+    checked_jail(sandboxes.jail_problems(), arguments.sandbox)
     (s3, _), limits = s3_clients(), arguments.limits
     owned = OwnerFlows(s3, arguments.flows_bucket)
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)

@@ -72,7 +72,6 @@ def write_function(
 
 
 def function_names(root: Path) -> tuple[str, ...]:
-    """The functions there are: each folder of ``lambdas/`` with a handler."""
     names = sorted(handler.parent.name for handler in (root / "lambdas").glob("*/handler.py"))
     if not names:
         raise archive.CannotBuildError("lambdas", "has no handler", "run it from a whole checkout")

@@ -69,8 +69,7 @@ def grant_objects(
         grant(role, ["s3:ListBucket"], [bucket.bucket_arn])
         seen = seen_arn(bucket, bucket.bucket_arn, reader=role)
         suppress_wildcard(role, f"{seen}/{prefix}*", _KEYS)
-    if bucket.encryption_key is not None:
-        grant_key(role, bucket.encryption_key)
+    _grant_key(role, bucket.encryption_key)
 
 
 def grant_items(
@@ -86,8 +85,7 @@ def grant_items(
         "StringEqualsIfExists": {"dynamodb:ReturnValues": "NONE"},
     }
     grant(role, actions, [table.table_arn], conditions=limits if attributes else None)
-    if table.encryption_key is not None:
-        grant_key(role, table.encryption_key)
+    _grant_key(role, table.encryption_key)
 
 
 def grant_catalog(
@@ -102,6 +100,6 @@ def grant_catalog(
     grant(role, actions, arns)
 
 
-def grant_key(role: iam.Role, key: kms.IKey) -> None:
-    """Let ``role`` read and write what ``key`` encrypts."""
-    grant(role, ["kms:Decrypt", "kms:GenerateDataKey"], [key.key_arn])
+def _grant_key(role: iam.Role, key: kms.IKey | None) -> None:
+    if key is not None:
+        grant(role, ["kms:Decrypt", "kms:GenerateDataKey"], [key.key_arn])

@@ -74,7 +74,7 @@ def million_more(at: scenario.Scenario, kib: float) -> Mapping[str, float]:
     """Of standard messages, or of those in the bulk lane where they are too large; disks full."""
     lane = Lane.BULK if kib > scenario.INLINE_KIB_MAX else Lane.STANDARD
     each_usd = message_usd(at.with_body(lane, kib), lane)
-    return {component: usd * scenario.MILLION for component, usd in each_usd.items()}
+    return {component: usd * 1_000_000 for component, usd in each_usd.items()}
 
 
 def _scenario(at: scenario.Scenario) -> str:

@@ -18,7 +18,6 @@ from infra.stages import Stage
 DAYS_A_MONTH: Final = 365 / 12
 HOURS_A_MONTH: Final = 24 * DAYS_A_MONTH
 DAY_S: Final = 24 * 60 * 60
-MILLION: Final = 1_000_000
 GB: Final = 1e9
 KIB: Final = 1024
 INLINE_KIB_MAX: Final = INLINE_BYTES_MAX / KIB

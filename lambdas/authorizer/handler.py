@@ -39,14 +39,14 @@ def authorize(
         RegistryUnavailableError: Nothing is known of the device.
     """
     try:
-        proven = proven_by(_bearer_token(event), devices=devices, audiences=audiences)
+        device, kid = proven_by(_bearer_token(event), devices=devices, audiences=audiences)
     except TokenRefusedError as refused:
         logger.warning("refused", extra={"why": refused.why, "device_id": refused.device_id})
         raise Exception("Unauthorized") from None
-    if len(proven.device.keys) > 1:  # the other may go once the new one is seen
-        signed = {"device_id": proven.device.device_id, "kid": proven.kid}
+    if len(device.keys) > 1:  # the other may go once the new one is seen
+        signed = {"device_id": device.device_id, "kid": kid}
         logger.info("signed with one of two keys", extra=signed)
-    return _policy(proven.device, event["methodArn"])
+    return _policy(device, event["methodArn"])
 
 
 @cache

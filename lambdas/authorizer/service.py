@@ -3,7 +3,6 @@
 import json
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, NoReturn, Protocol
 
 import jwt
@@ -96,18 +95,12 @@ class Devices(Protocol):
     def find(self, device_id: str) -> RegisteredDevice | None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proven:
-    """A device that has proven who it is, whatever its status, and the key it did so with."""
-
-    device: RegisteredDevice
-    kid: str
-
-
 def proven_by(
     token: str, *, devices: Devices, audiences: Sequence[str] = (COMMON_AUDIENCE,)
-) -> Proven:
-    """Find the device whose token this is; it must be for one of the ``audiences``.
+) -> tuple[RegisteredDevice, str]:
+    """Find the device whose token this is, whatever its status, and the ``kid`` of the key used.
+
+    The token must be for one of the ``audiences``.
 
     Raises:
         TokenRefusedError: The token is missing, malformed, expired or not signed by its device.
@@ -129,7 +122,7 @@ def proven_by(
     lifetime_s = int(claims["exp"]) - int(claims["iat"])  # PyJWT takes numbers as text too
     if not 0 < lifetime_s <= LIFETIME_S_MAX:
         raise TokenRefusedError("lifetime", device_id)
-    return Proven(device=device, kid=kid)
+    return device, kid
 
 
 def _verified(token: str, key: Jwk, device_id: str, audiences: Sequence[str]) -> dict[str, Any]:

@@ -147,16 +147,14 @@ def _artifact_problems(
         artifact = flows.by_use.get((owner, use))
         if artifact is not None and artifact == known.get((owner, use)):
             continue
-        problem = (
-            "the version names no artifact; publish it with `fleetlane flow publish`"
-            if artifact is None
-            else _problem_of(artifact, artifacts)
-        )
+        problem = _problem_of(artifact, artifacts)
         if problem is not None:
             yield f"parser {use} of {owner}: {problem}"
 
 
-def _problem_of(artifact: FlowArtifact, artifacts: Artifacts) -> str | None:
+def _problem_of(artifact: FlowArtifact | None, artifacts: Artifacts) -> str | None:
+    if artifact is None:
+        return "the version names no artifact; publish it with `fleetlane flow publish`"
     if not artifact.key.startswith(owners_prefix(artifact.owner)):
         return f"{artifact.key} is not one of its owner's artifacts"
     try:

@@ -21,8 +21,6 @@ class MetricLine:
     All of a line but its time, its dimension's value and the numbers is made once.
     """
 
-    __slots__ = ("_template", "description", "service")
-
     def __init__(
         self, service: Service, *metrics: FunctionMetric, dimension: Dimension | None = None
     ) -> None:
@@ -42,8 +40,6 @@ class AcceptedLine:
 
     Its time is their arrival, so that each is counted in the minute that its record names.
     """
-
-    __slots__ = ("_repeats", "_template", "description", "service")
 
     def __init__(self, service: Service) -> None:
         self.service = service

@@ -62,14 +62,24 @@ class Dispatcher:
                 raise problems.NoSuchPathError
 
     def _landed(self, event: Mapping[str, Any], stream: str, asked: Lane) -> Answer:
-        inbound = inbound_from(event, stream=stream, asked=asked, arrival_millis=self.now_ms())
+        arrival_millis, sender = self.now_ms(), device_request.sender_of(event)
+        device_request.checked_stream(stream)
+        declared = device_request.declared_in(device_request.headers_in(event))
+        inbound = InboundMessage(
+            **msgspec.structs.asdict(sender),
+            stream=stream,
+            asked=asked,
+            arrival_millis=arrival_millis,
+            body=device_request.body_of(event),
+            **declared,
+        )
         receipt = self.intake.land(inbound)
         problems.ACCEPTED.write(
             1,
             len(inbound.body),
             lane=receipt.lane,
             stream=receipt.counted_stream,
-            arrival_millis=inbound.arrival_millis,
+            arrival_millis=arrival_millis,
         )
         return problems.receipt_answer(receipt)
 
@@ -85,23 +95,6 @@ class Dispatcher:
         sizes = [size_bytes for _, size_bytes in outcomes]
         _count_batch(answers, body_bytes=sizes, arrival_millis=arrival_millis)
         return problems.batch_answer(answers)
-
-
-def inbound_from(
-    event: Mapping[str, Any], *, stream: str, asked: Lane, arrival_millis: int
-) -> InboundMessage:
-    """Read a proxy event (API Gateway REST, v1); raises what reading its parts does."""
-    sender = device_request.sender_of(event)
-    device_request.checked_stream(stream)
-    declared = device_request.declared_in(device_request.headers_in(event))
-    return InboundMessage(
-        **msgspec.structs.asdict(sender),
-        stream=stream,
-        asked=asked,
-        arrival_millis=arrival_millis,
-        body=device_request.body_of(event),
-        **declared,
-    )
 
 
 def document_of(event: Mapping[str, Any]) -> bytes:

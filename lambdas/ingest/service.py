@@ -82,8 +82,7 @@ class Notice(StrEnum):
 class BodyTooLargeError(PayloadTooLargeError):
     """The body exceeds what the API takes. It may be uploaded instead."""
 
-    def __str__(self) -> str:
-        return f"{PayloadTooLargeError.__str__(self)}; POST /v1/uploads/{{stream}} takes more"
+    sentence = PayloadTooLargeError.sentence + "; POST /v1/uploads/{{stream}} takes more"
 
 
 class Receipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,16 +108,12 @@ class RecordLander(Protocol):
     ) -> Sequence[KafkaPosition | Spooled | NotDurableError]: ...
 
 
-type PutPayload = Callable[[str, bytes, str], PayloadReference]
-"""Stores a body so that it lasts, as ``PayloadBucket.put`` does."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingest:
     """All that landing a message needs; each message comes with the flow of its stream, if any."""
 
     producer: RecordLander
-    put_payload: PutPayload
+    put_payload: Callable[[str, bytes, str], PayloadReference]  # as ``PayloadBucket.put``
     body_bytes_max: int
     health: SinkHealth = field(default_factory=SinkHealth)
 

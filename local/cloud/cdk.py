@@ -20,9 +20,6 @@ _PROGRAMS: Final = Path(sys.executable).parent
 _ACCOUNT: Final = "000000000000"
 _TIMEOUT_S: Final = 300.0
 
-type Outputs = Mapping[str, Mapping[str, str]]
-"""The outputs by their names, by stack."""
-
 
 class CdkMissingError(FleetlaneError):
     """The CDK's command line is not set up."""
@@ -84,10 +81,10 @@ class Cdk:
             *(word for name, value in context.items() for word in ("--context", f"{name}={value}")),
         )
 
-    def outputs(self) -> Outputs:
-        """Those of all stacks, since the last deploy."""
-        outputs: Outputs = json.loads(self._outputs.read_text())
-        return outputs
+    def outputs(self) -> Mapping[str, str]:
+        """Those of all stacks by their names, since the last deploy."""
+        stacks = json.loads(self._outputs.read_text())
+        return {name: value for stack in stacks.values() for name, value in stack.items()}
 
     def _run(self, command: str, *arguments: str) -> str:
         log_path = self._folder / f"{command}.log"

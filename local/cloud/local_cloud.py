@@ -1,7 +1,7 @@
 """The local stage, from nothing: built, deployed, with its flows active and its jobs running."""
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import partial
@@ -18,7 +18,7 @@ from fleetlane.events.stage_resources import StageResources
 from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.build import build
 from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
-from local.cloud.cdk import Cdk, Outputs
+from local.cloud.cdk import Cdk
 from local.flow_activation import deploy_example
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import CLOUD, LocalAws
@@ -38,7 +38,7 @@ class OutputMissingError(FleetlaneError):
     sentence = "no stack of the local stage has an output {name}"
 
 
-def fetched_job_code(outputs: Outputs, s3: S3Client, folder: Path) -> DeployedCode:
+def fetched_job_code(outputs: Mapping[str, str], s3: S3Client, folder: Path) -> DeployedCode:
     """Fetch the jobs' code from where the deploy put it; the packages are unpacked."""
 
     def fetched(name: str, path: Path) -> Path:
@@ -56,10 +56,9 @@ def fetched_job_code(outputs: Outputs, s3: S3Client, folder: Path) -> DeployedCo
     )
 
 
-def _output(outputs: Outputs, name: str) -> str:
-    """By name, in any stack; the CDK adds a hash to the names of those inside a construct."""
-    every = {found: value for stack in outputs.values() for found, value in stack.items()}
-    value = next((every[found] for found in sorted(every) if found.startswith(name)), None)
+def _output(outputs: Mapping[str, str], name: str) -> str:
+    """By name; the CDK adds a hash to the names of those inside a construct."""
+    value = next((outputs[found] for found in sorted(outputs) if found.startswith(name)), None)
     if value is None:
         raise OutputMissingError(name)
     return value
@@ -136,7 +135,6 @@ class LocalCloud(AbstractContextManager["LocalCloud"]):
 
     @property
     def aws_settings(self) -> dict[str, Any]:
-        """What a boto3 client needs to reach LocalStack."""
         return self._aws.client_settings
 
     @property

@@ -3,7 +3,6 @@
 import base64
 import re
 import uuid
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,13 +24,11 @@ class Resource:
     function: str = "ingest"
     is_public: bool = False
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
-    """The resource that a request is for, and the values of its path parameters."""
-
-    resource: Resource
-    parameters: dict[str, str]
+    def parameters_of(self, path: str) -> dict[str, str] | None:
+        """The values of its parameters in a path as sent, not decoded; ``None``: not its path."""
+        pattern = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", self.path)
+        found = re.fullmatch(pattern, path)
+        return None if found is None else found.groupdict()
 
 
 RESOURCES: Final = (
@@ -42,33 +39,20 @@ RESOURCES: Final = (
     Resource(method="GET", path="/v1/health", is_public=True),
 )
 
-_PATTERNS: Final = tuple(
-    (resource, re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", resource.path)))
-    for resource in RESOURCES
-)
 
-
-def matched(path: str) -> Iterator[Match]:
-    """Find the resources at a path, of whatever method; it is as sent, not decoded."""
-    for resource, pattern in _PATTERNS:
-        found = pattern.fullmatch(path)
-        if found is not None:
-            yield Match(resource=resource, parameters=found.groupdict())
-
-
-def proxy_event(request: Request, match: Match, body: bytes) -> Event:
+def proxy_event(request: Request, resource: Resource, body: bytes) -> Event:
     """Write what a function may ask of a request; all bodies are binary, as ``*/*`` makes them."""
-    headers, query = request.headers, request.query_params
+    headers, query, path = request.headers, request.query_params, raw_path(request)
     multi_headers = {name: headers.getlist(name) for name in headers}
     return {
-        "resource": match.resource.path,
-        "path": raw_path(request),
+        "resource": resource.path,
+        "path": path,
         "httpMethod": request.method,
         "headers": {name: values[-1] for name, values in multi_headers.items()},
         "multiValueHeaders": multi_headers,
         "queryStringParameters": dict(query) or None,
         "multiValueQueryStringParameters": {name: query.getlist(name) for name in query} or None,
-        "pathParameters": match.parameters or None,
+        "pathParameters": resource.parameters_of(path) or None,
         "requestContext": {"requestId": str(uuid.uuid4()), "stage": STAGE},
         "body": base64.b64encode(body).decode() if body else None,
         "isBase64Encoded": bool(body),

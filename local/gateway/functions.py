@@ -1,13 +1,11 @@
-"""Calls of functions' handlers: for requests, by EventBridge's schedule, for messages of SQS."""
+"""What functions' handlers are called with, and calls by EventBridge's schedule and SQS."""
 
-import asyncio
 import contextlib
 import sys
 import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -33,24 +31,6 @@ class LambdaContext:
 
     def get_remaining_time_in_millis(self) -> int:
         return max(0, round((self._deadline_s - time.monotonic()) * 1000))
-
-
-class Functions:
-    """Runs handlers in threads; a handler that exceeds the time limit goes on unobserved."""
-
-    def __init__(self, *, threads: int, timeout_s: float) -> None:
-        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="lambda")
-        self._timeout_s = timeout_s
-
-    async def called(self, handler: Handler, event: Event) -> object:
-        """Call a handler; gives what it returns or raises, or ``TimeoutError`` after its time."""
-        context, loop = LambdaContext(timeout_s=self._timeout_s), asyncio.get_running_loop()
-        returned = loop.run_in_executor(self._executor, handler, event, context)
-        return await asyncio.wait_for(returned, self._timeout_s)
-
-    def close(self) -> None:
-        """Call no more handlers; does not wait for calls under way."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
 
 
 class _EventSource(threading.Thread):

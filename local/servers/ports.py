@@ -1,6 +1,5 @@
 """Ports on 127.0.0.1: free ones, and the same ones again after a restart."""
 
-import json
 import secrets
 import socket
 from pathlib import Path
@@ -33,7 +32,7 @@ def remembered_port(path: Path) -> int:
 
     A server asks each time before it starts, so that it comes back where its clients expect it.
     """
-    noted = int(json.loads(path.read_text())) if path.exists() else None
+    noted = int(path.read_text()) if path.exists() else None
     port = noted if noted is not None and is_free(noted) else free_port()
     beside = path.with_suffix(".new")  # a start that is killed leaves no half of a note
     beside.write_text(f"{port}\n")

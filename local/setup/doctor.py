@@ -78,7 +78,6 @@ def system(platform: str) -> Finding:
 
 
 def programs(checkout: Checkout) -> Iterator[Finding]:
-    """Programs of the system, called by name."""
     for name in ("make", "git"):
         found = shutil.which(name, path=checkout.environment.get("PATH"))
         yield _needed(name, bool(found), found or f"{name} is not on PATH", f"install {name}")

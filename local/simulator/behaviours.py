@@ -57,7 +57,6 @@ def normal(stream: str, *, has_key: bool = False, **differing: Any) -> Behaviour
 
 
 def refused(status: int) -> Behaviour:
-    """Sends, and is refused with this status."""
     return normal("gps", expected=Expected(refused_status=status))
 
 

@@ -81,8 +81,7 @@ def run_runaway_device(
         status=DeviceStatus.ACTIVE,
         key=signing_key(1, random),
     )
-    registered = device.registration(registered_ms=began_ms)
-    registry.register_all(() if registered is None else (registered,))
+    registry.register_all(filter(None, [device.registration(registered_ms=began_ms)]))
     token, weather = token_of(device, now_ms=began_ms), normal(_STREAM)
     with closing(HttpApi(api_url, connections=1)) as api:
         sender = Sender(api, patience_s=patience_s)

@@ -36,11 +36,10 @@ class FleetProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetRun:
-    """All that the fleet sent from ``began_ms`` on, and how long that took."""
+    """All that the fleet sent from ``began_ms`` on."""
 
     began_ms: int
     sent: tuple[SentMessage, ...]
-    seconds: float
 
     def receipts(self) -> Iterator[Receipt]:
         for message in self.sent:
@@ -87,7 +86,7 @@ async def _run(
 ) -> FleetRun:
     sent: list[SentMessage] = []
     planned = sum(one.messages for one in sendings)
-    started_s, began_ms = time.monotonic(), now_ms()
+    began_ms = now_ms()
     so_far, counted = Counter[str](), 0
 
     def report() -> None:
@@ -109,7 +108,7 @@ async def _run(
     finally:
         reports.cancel()
     report()
-    return FleetRun(began_ms=began_ms, sent=tuple(sent), seconds=time.monotonic() - started_s)
+    return FleetRun(began_ms=began_ms, sent=tuple(sent))
 
 
 async def _send_all(

@@ -184,7 +184,6 @@ def spark_jars() -> list[Path]:
 
 
 def spark_home() -> Path:
-    """The Spark that the ``pyspark`` package brings."""
     return Path(str(distribution("pyspark").locate_file("pyspark")))
 
 

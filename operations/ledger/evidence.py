@@ -77,7 +77,6 @@ class Evidence:
 
     def __init__(self, *, deduped: Collection[str] = ()) -> None:
         self.unique = UniqueEvents(deduped)
-        self.records = 0
         self.repeats = 0
         self.foreign_raw: set[str] = set()
         """Positions of raw records that are not our messages."""
@@ -95,7 +94,6 @@ class Evidence:
     def fold(self, records: Iterable[Record]) -> None:
         """Add records that were read. The same record must not be added twice."""
         for record in records:
-            self.records += 1
             try:
                 fold = self._folds.get(record.topic) or self._folds.get(
                     record.topic.partition(".")[0], self._fold_canonical

@@ -108,7 +108,6 @@ class Ledger:
         return self.lost == 0 and self.invented == 0
 
     def line(self) -> str:
-        """The ledger in one line, for the end of a run."""
         return (
             f"ledger: accepted={self.accepted} parsed={self.parsed} empty={self.empty}"
             f" duplicate={self.duplicate} parked={self.parked} unanswered={self.unanswered}"

@@ -37,7 +37,6 @@ class StandingLedger:
         return _HOURS.of(self.hours), _MISSING.of(self.missing)
 
     def line(self) -> str:
-        """All hours together, in one line."""
         return " ".join(("standing ledger:", *(f"{name}={self._sum(name)}" for name in _COUNTED)))
 
     def covers(self, messages: int) -> bool:

@@ -80,11 +80,6 @@ class Message(Declared, frozen=True, kw_only=True):
     via: str | None = None
     other_headers: tuple[Header, ...] = ()
 
-    @property
-    def source(self) -> str:
-        """CloudEvents ``source``: ``/devices/<device id>``."""
-        return SOURCE_PREFIX + self.device_id
-
 
 def headers_of(message: Message) -> list[Header]:
     """Write a message's headers; its body, or null by reference, is the record's value."""
@@ -108,7 +103,7 @@ def headers_of(message: Message) -> list[Header]:
         (ce.SPECVERSION, b"1.0"),
         (ce.CONTENT_TYPE, message.content_type.encode()),
         (ce.ID, message.raw_id.encode()),
-        (ce.SOURCE, message.source.encode()),
+        (ce.SOURCE, f"{SOURCE_PREFIX}{message.device_id}".encode()),
         (ce.TYPE, message.stream.encode()),
         (ce.TIME, rfc3339(message.arrival_millis).encode()),
         (ce.ARRIVAL_MILLIS, b"%d" % message.arrival_millis),

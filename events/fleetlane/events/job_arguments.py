@@ -15,9 +15,6 @@ from fleetlane.events.names import LAKE_DATABASE
 FLOWS_MAX_AGE_S: Final = 15
 """Functions and jobs read the flows in force again when theirs are so old."""
 
-REAL_TIME_BATCH_MS: Final = 60_000
-"""How long a batch in real time lasts. Its end is a short pause; a crash repeats the batch."""
-
 
 class KafkaSecurity(StrEnum):
     """How clients reach Kafka: as Amazon MSK wants it, or unprotected, on one machine."""
@@ -115,7 +112,7 @@ class ParseLaneArguments(FlowsArguments):
     with a ``bulk_cause``, or what ``is_over`` its flow's budget. The bulk and slow lanes' batches
     grow with the ``workers``. The last four replace the lane's own limits; ``None`` leaves the
     lane's. With the ``trigger`` ``real-time``, which is the fast lane's alone, batches last
-    ``real_time_batch_ms``.
+    ``real_time_batch_ms``: the end of one is a short pause, and a crash repeats it.
     """
 
     lane: lanes.Lane
@@ -127,7 +124,7 @@ class ParseLaneArguments(FlowsArguments):
     is_over: bool = False
     workers: int = 1
     trigger: lanes.LaneTrigger = lanes.LaneTrigger.MICRO_BATCHES
-    real_time_batch_ms: int = REAL_TIME_BATCH_MS
+    real_time_batch_ms: int = 60_000
     children_max: int | None = None
     trigger_ms: int | None = None
     parse_ms_max: int | None = None

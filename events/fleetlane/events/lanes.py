@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -116,72 +115,68 @@ class LaneLimits:
     stalled_after_s: int = 60
 
 
-LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = MappingProxyType(
-    {
-        Lane.FAST: LaneLimits(
-            parse_ms_max=100,
-            memory_bytes_max=256 << 20,
-            trigger_ms=0,
-            messages_per_batch_max=20_000,
-            lag_alarm_s=30,
-            growth=GrowthLimits(
-                inflated_bytes_max=4 << 20,
-                inflated_ratio_max=100,
-                output_bytes_max=4 << 20,
-                events_max=10_000,
-                are_last=False,
-            ),
+LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = {
+    Lane.FAST: LaneLimits(
+        parse_ms_max=100,
+        memory_bytes_max=256 << 20,
+        trigger_ms=0,
+        messages_per_batch_max=20_000,
+        lag_alarm_s=30,
+        growth=GrowthLimits(
+            inflated_bytes_max=4 << 20,
+            inflated_ratio_max=100,
+            output_bytes_max=4 << 20,
+            events_max=10_000,
+            are_last=False,
         ),
-        Lane.STANDARD: LaneLimits(
-            parse_ms_max=250,
-            memory_bytes_max=512 << 20,
-            trigger_ms=1_000,
-            messages_per_batch_max=100_000,
-            lag_alarm_s=300,
-            growth=GrowthLimits(
-                inflated_bytes_max=16 << 20,
-                inflated_ratio_max=1_000,
-                output_bytes_max=16 << 20,
-                events_max=30_000,
-                are_last=False,
-            ),
+    ),
+    Lane.STANDARD: LaneLimits(
+        parse_ms_max=250,
+        memory_bytes_max=512 << 20,
+        trigger_ms=1_000,
+        messages_per_batch_max=100_000,
+        lag_alarm_s=300,
+        growth=GrowthLimits(
+            inflated_bytes_max=16 << 20,
+            inflated_ratio_max=1_000,
+            output_bytes_max=16 << 20,
+            events_max=30_000,
+            are_last=False,
         ),
-        Lane.BULK: LaneLimits(
-            parse_ms_max=500,
-            memory_bytes_max=1 << 30,
-            trigger_ms=2_000,
-            messages_per_batch_max=20_000,
-            over_messages_per_batch_max=100,
-            uncharged_share=0,
-            niceness=7,
-            lag_alarm_s=1_800,
-            stalled_after_s=600,
-        ),
-        Lane.SLOW: LaneLimits(
-            parse_ms_max=60_000,
-            memory_bytes_max=2 << 30,
-            trigger_ms=10_000,
-            messages_per_batch_max=20_000,
-            over_messages_per_batch_max=400,
-            uncharged_share=0,
-            niceness=7,
-            lag_alarm_s=3_600,
-            stalled_after_s=1_200,
-        ),
-    }
-)
+    ),
+    Lane.BULK: LaneLimits(
+        parse_ms_max=500,
+        memory_bytes_max=1 << 30,
+        trigger_ms=2_000,
+        messages_per_batch_max=20_000,
+        over_messages_per_batch_max=100,
+        uncharged_share=0,
+        niceness=7,
+        lag_alarm_s=1_800,
+        stalled_after_s=600,
+    ),
+    Lane.SLOW: LaneLimits(
+        parse_ms_max=60_000,
+        memory_bytes_max=2 << 30,
+        trigger_ms=10_000,
+        messages_per_batch_max=20_000,
+        over_messages_per_batch_max=400,
+        uncharged_share=0,
+        niceness=7,
+        lag_alarm_s=3_600,
+        stalled_after_s=1_200,
+    ),
+}
 
 SLOW_TRIES_MAX: Final = 3
 """How often the slow lane tries a message before it is parked, a trigger's time or more apart."""
 
-BULK_MESSAGES_PER_BATCH_MAX: Final[Mapping[BulkCause, int]] = MappingProxyType(
-    {
-        BulkCause.LARGE: 400,
-        BulkCause.LATE: 20_000,
-        BulkCause.QUARANTINED: 1_000,
-        BulkCause.REPLAYED: 2_000,
-    }
-)
+BULK_MESSAGES_PER_BATCH_MAX: Final[Mapping[BulkCause, int]] = {
+    BulkCause.LARGE: 400,
+    BulkCause.LATE: 20_000,
+    BulkCause.QUARANTINED: 1_000,
+    BulkCause.REPLAYED: 2_000,
+}
 """For one worker. Large messages are few, for one may be 64 MiB. What a runaway device or a replay
 brings without end leaves half of a worker to the others."""
 

@@ -105,10 +105,8 @@ OLDER_PARSER_PREFIX: Final = b'{"instead_of":"'
 """How the rows of messages begin that an older parser parsed."""
 
 received_from: Final = msgspec.json.Decoder(Received).decode
-"""Reads a record of ``fleet.received``; raises ``msgspec.DecodeError`` where it is none."""
-
 parsed_from: Final = msgspec.json.Decoder(Parsed).decode
-"""Reads a record of ``fleet.parsed``; raises ``msgspec.DecodeError`` where it is none."""
+"""Each reads a record of its topic; raises ``msgspec.DecodeError`` where it is none."""
 
 
 def parsed_value(parsed: Parsed) -> bytes:

@@ -9,10 +9,8 @@ NAMESPACE: Final = "Fleetlane"
 """On a laptop; a stage has its own."""
 
 FLEET_WATCH: Final = "fleet_watch"
-"""The value of ``job`` for the fleet watch."""
-
 STANDING_LEDGER: Final = "standing_ledger"
-"""The value of ``job`` for the standing ledger."""
+"""Values of ``job``; ``lake_job`` gives the others."""
 
 NO_FLOW_STREAM: Final = "(none)"
 """The value of ``stream`` for all streams without a flow: devices invent names, we do not."""

@@ -132,7 +132,6 @@ def platform_topics() -> tuple[str, ...]:
 
 
 def topic_settings(topic: str) -> TopicSettings:
-    """How long a topic keeps its records, and how large one may be."""
     if topic == PARKED:
         return TopicSettings(retention_ms=-1, record_bytes_max=REROUTED_BYTES_MAX)
     if topic.startswith(_REROUTED_TO):

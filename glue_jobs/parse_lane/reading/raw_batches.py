@@ -8,6 +8,9 @@ import pyarrow.compute as pc
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Header, KafkaPosition
 
+type RawBatch = pa.RecordBatch
+"""Records with the columns of ``kafka.source_and_sink.raw_records``."""
+
 
 class RawRecord(NamedTuple):
     """One record of a raw topic."""
@@ -24,32 +27,17 @@ class RawRecord(NamedTuple):
         return KafkaPosition(topic=self.topic, partition=self.partition, offset=self.offset)
 
 
-class RawBatch:
-    """Records of a batch with the columns of ``kafka.source_and_sink.raw_records``."""
+def streams_in(batch: RawBatch) -> int:
+    """How many streams its records are of."""
+    headers = batch.column("headers").flatten()
+    is_type = pc.equal(headers.field("key"), ce.TYPE)
+    return len(pc.unique(headers.field("value").filter(is_type)))
 
-    def __init__(self, batch: pa.RecordBatch) -> None:
-        self._batch = batch
 
-    def __len__(self) -> int:
-        return int(self._batch.num_rows)
-
-    def streams(self) -> int:
-        """How many streams its records are of."""
-        headers = self._batch.column("headers").flatten()
-        is_type = pc.equal(headers.field("key"), ce.TYPE)
-        return len(pc.unique(headers.field("value").filter(is_type)))
-
-    def only(self, row: int) -> "RawBatch":
-        return RawBatch(self._batch.take([row]))
-
-    def column(self, name: str) -> pa.Array:
-        return self._batch.column(name)
-
-    def record(self, row: int) -> RawRecord:
-        headers = self._batch.column("headers")[row].as_py() or ()
-        key, value, topic, partition, offset = (
-            self._batch.column(name)[row].as_py()
-            for name in ("key", "value", "topic", "partition", "offset")
-        )
-        pairs = [(header["key"], header["value"]) for header in headers]
-        return RawRecord(key, value, pairs, topic, partition, offset)
+def record_at(batch: RawBatch, row: int) -> RawRecord:
+    headers = batch.column("headers")[row].as_py() or ()
+    key, value, topic, partition, offset = (
+        batch.column(name)[row].as_py() for name in ("key", "value", "topic", "partition", "offset")
+    )
+    pairs = [(header["key"], header["value"]) for header in headers]
+    return RawRecord(key, value, pairs, topic, partition, offset)

@@ -13,7 +13,7 @@ from fleetlane.parsers.sandbox.canonical_records import BytesColumn
 from fleetlane.parsers.sandbox.runs import Program, Run, envelope_of
 from glue_jobs.parse_lane.parsers.choices import ChosenParser
 from glue_jobs.parse_lane.reading.fast_path import FastPathMessages, Rows
-from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
+from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord, record_at
 
 WAITING_BYTES_MAX: Final = 16 << 20
 
@@ -56,7 +56,7 @@ class WaitingRun:
         row = int(self.rows[place])
         if row in self.slow:
             return self.slow[row]
-        record = self.batch.record(row)
+        record = record_at(self.batch, row)
         message = message_from(record.headers, record.value)
         return WaitingMessage(record, message, record.value or b"")
 

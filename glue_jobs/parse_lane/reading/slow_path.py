@@ -20,7 +20,7 @@ from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.parsers.choices import ChosenParser, NoParser
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.reading.payloads import FetchAhead, Payloads
-from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord
+from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord, record_at
 from glue_jobs.parse_lane.reading.runs import WaitingMessage
 
 _BODY_ERRORS: Final = (PayloadMissingError, PayloadCorruptError, PayloadTooLargeError)
@@ -67,7 +67,7 @@ class SlowPath:
         A row may come with a choice that was made already: it is not made twice. Raises
         ``PayloadUnavailableError`` where S3 gives nothing at all, and there is no slower lane.
         """
-        chosen = (self._chosen(row, batch.record(row), known) for row, known in rows.items())
+        chosen = (self._chosen(row, record_at(batch, row), known) for row, known in rows.items())
         not_given, is_s3_there = list[_NotGiven](), False
         wanted = ((one, one.message if isinstance(one, _Chosen) else None) for one in chosen)
         with closing(self._ahead.in_order(wanted)) as in_order:

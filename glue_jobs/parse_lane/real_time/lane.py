@@ -22,7 +22,7 @@ from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S
 from glue_jobs.engine.session import active_queries
 from glue_jobs.engine.supervisor import DesiredQuery, PeriodicTask, Supervisor
 from glue_jobs.kafka.admin import KafkaAdmin, Partition
-from glue_jobs.kafka.provisional_offsets import provisional_offsets
+from glue_jobs.kafka.mirrored_offsets import provisional_offsets
 from glue_jobs.kafka.source_and_sink import TRIGGER_MS_MIN
 from glue_jobs.parse_lane.lane_metrics import LaneListener, LaneValues
 from glue_jobs.parse_lane.real_time.probe import PROBE, coming_heartbeats, runs_in_real_time

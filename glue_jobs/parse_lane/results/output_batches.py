@@ -8,15 +8,13 @@ import pyarrow as pa
 from fleetlane.events.envelope import Header
 from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
-from glue_jobs.kafka.source_and_sink import HEADERS
+from glue_jobs.kafka.source_and_sink import HEADERS, HEADERS_TYPE
 
 BATCH_BYTES_MAX: Final = 8 << 20
 SMALL_BYTES_MAX: Final = 1 << 20
 """Batches up to this size are joined: each one costs Spark as much as some hundred records do."""
 
-OUTPUT_SCHEMA: Final = (
-    "topic string, key binary, value binary, headers array<struct<key: string, value: binary>>"
-)
+OUTPUT_SCHEMA: Final = f"topic string, key binary, value binary, headers {HEADERS_TYPE}"
 _NAMES: Final = ("topic", "key", "value", "headers")
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, cast
 
 from aws_cdk import Aws, CustomResource, Duration, Stack
@@ -64,19 +65,14 @@ class KeptRunning(Construct):
         reason = "The delivery of a state machine's logs and traces has no resources to name."
         rights.suppress(self.machine.role, "IAM5[Resource::*]", reason)
         target = targets.SfnStateMachine(self.machine, input=events.RuleTargetInput.from_object({}))
-        self.ended = events.Rule(
-            self,
-            "Ended",
-            description="A streaming job ended: restart it",
-            event_pattern=job.ended,
-            targets=[target],
+        rule = partial(events.Rule, self, targets=[target])
+        self.ended = rule(
+            "Ended", description="A streaming job ended: restart it", event_pattern=job.ended
         )
-        again = events.Rule(
-            self,
+        again = rule(
             "LooksAgain",
             description="Start a streaming job that does not run",
             schedule=events.Schedule.rate(Duration.minutes(CHECK_MINUTES)),
-            targets=[target],
         )
         self.rules = (self.ended, again)
 

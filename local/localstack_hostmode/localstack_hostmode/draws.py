@@ -9,14 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, tzinfo
+from types import SimpleNamespace
 
 type Draw = str | float
 type _Source = Callable[[], Draw]
+type _Drawing = Callable[[_Source], Draw]
 
-_drawing: ContextVar[Callable[[_Source], Draw] | None] = ContextVar("drawing", default=None)
+_drawing: ContextVar[_Drawing] = ContextVar("drawing", default=lambda source: source())
 
 
-def noted_in(draws: list[Draw]) -> Callable[[_Source], Draw]:
+def noted_in(draws: list[Draw]) -> _Drawing:
     """Draw, and add what was drawn to the list."""
 
     def draw(source: _Source) -> Draw:
@@ -26,14 +28,14 @@ def noted_in(draws: list[Draw]) -> Callable[[_Source], Draw]:
     return draw
 
 
-def repeated_from(draws: list[Draw]) -> Callable[[_Source], Draw]:
+def repeated_from(draws: list[Draw]) -> _Drawing:
     """Draw nothing: give what the list holds, in order."""
     noted = iter(draws)
     return lambda _: next(noted)
 
 
 @contextmanager
-def during(draw: Callable[[_Source], Draw]) -> Iterator[None]:
+def during(draw: _Drawing) -> Iterator[None]:
     """Let ``draw`` do the drawing for the request that is handled inside, in this thread."""
     token = _drawing.set(draw)
     try:
@@ -48,21 +50,12 @@ def install() -> None:
 
     provider.generate_safe_version_id = _drawn(provider.generate_safe_version_id)
     models.token_urlsafe = _drawn(models.token_urlsafe)
-    models.datetime = _DrawnDatetime
+    models.datetime = SimpleNamespace(now=_now)  # all that S3's models use of it
 
 
-class _DrawnDatetime:
-    """All that S3's models use of ``datetime``."""
-
-    @staticmethod
-    def now(tz: tzinfo | None = None) -> datetime:
-        return datetime.fromtimestamp(float(_draw(time.time)), tz)
+def _now(tz: tzinfo | None = None) -> datetime:
+    return datetime.fromtimestamp(float(_drawing.get()(time.time)), tz)
 
 
 def _drawn(source: Callable[..., str]) -> Callable[..., Draw]:
-    return lambda *arguments: _draw(lambda: source(*arguments))
-
-
-def _draw(source: _Source) -> Draw:
-    draw = _drawing.get()
-    return source() if draw is None else draw(source)
+    return lambda *arguments: _drawing.get()(lambda: source(*arguments))

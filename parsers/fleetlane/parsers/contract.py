@@ -1,7 +1,7 @@
 """What a parser is, and how it refuses a message."""
 
 from collections.abc import Iterator, Mapping
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from fleetlane.events.errors import FleetlaneError, ParkedReason
 
@@ -26,19 +26,12 @@ class Parser(Protocol):
         """
 
 
-class BufferParser(Protocol):
-    """A parser that is given its messages where they are, however large: nothing is copied.
+def accepts_buffer(parser: Parser) -> bool:
+    """Whether a parser has ``accepts_buffer = True``, and is given each message where it is.
 
-    In all else it is as ``Parser`` says. It must not keep the buffer, nor a part of it.
+    Then ``parse`` takes a ``memoryview`` that can only be read: nothing is copied, however large it
+    is. The parser must not keep it, nor a part of it.
     """
-
-    accepts_buffer: ClassVar[bool] = True
-
-    def parse(self, message: memoryview) -> Iterator[Mapping[str, object]]:
-        """Yield the events of ``message``, which can only be read."""
-
-
-def accepts_buffer(parser: Parser | BufferParser) -> bool:
     return getattr(parser, "accepts_buffer", False) is True
 
 

@@ -190,7 +190,10 @@ def _parser_class(found: InstalledParser) -> type:
 
 
 def _option_values(use: str, parser: type, options: Mapping[str, object]) -> dict[str, object]:
-    types = _option_types(parser)
+    types: dict[str, object] = {}
+    if is_dataclass(parser):
+        hints = get_type_hints(parser)
+        types = {field.name: hints[field.name] for field in fields(parser) if field.init}
     values: dict[str, object] = {}
     for name, value in options.items():
         if name not in types:
@@ -201,10 +204,3 @@ def _option_values(use: str, parser: type, options: Mapping[str, object]) -> dic
         except msgspec.ValidationError as error:
             raise ParserOptionError(use, f"option {name!r} is {value!r:.80}: {error}") from error
     return values
-
-
-def _option_types(parser_class: type) -> Mapping[str, object]:
-    if not is_dataclass(parser_class):
-        return {}
-    types = get_type_hints(parser_class)
-    return {field.name: types[field.name] for field in fields(parser_class) if field.init}

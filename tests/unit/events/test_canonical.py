@@ -80,7 +80,7 @@ def test_a_written_event_reads_back(message: Message, data: dict[str, object]) -
     assert event == CanonicalEvent(
         specversion="1.0",
         id="i",
-        source=message.source,
+        source=f"/devices/{message.device_id}",
         type=message.stream,
         rawid=message.raw_id,
         arrivalmillis=str(message.arrival_millis),

@@ -226,7 +226,7 @@ def raw_batch(records: Iterable[RawRecord]) -> RawBatch:
         record._asdict() | {"headers": [{"key": k, "value": v} for k, v in record.headers]}
         for record in records
     ]
-    return RawBatch(pa.RecordBatch.from_pylist(rows, schema=RAW_SCHEMA))
+    return pa.RecordBatch.from_pylist(rows, schema=RAW_SCHEMA)
 
 
 def rows_of(outputs: Iterable[Output]) -> list[OutputRecord]:

@@ -89,7 +89,8 @@ def test_its_token_proves_that_it_is_the_canary() -> None:
     door.canary().send_all(messages_of(SLOT_MS), now_ms=now_ms())
 
     token = door.sent[0][2]["Authorization"].removeprefix("Bearer ")
-    assert proven_by(token, devices=devices, audiences=[AUDIENCE]).device.device_id == DEVICE_ID
+    device, _ = proven_by(token, devices=devices, audiences=[AUDIENCE])
+    assert device.device_id == DEVICE_ID
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from random import Random
@@ -291,6 +292,7 @@ def test_messages_are_spread_over_the_time_that_is_asked_for(
 ) -> None:
     plan = replace(PLAN, devices=20, seconds=0.5)
 
-    run = run_fleet(plan, api, registry=registry, post_form=stored)
+    began_s = time.monotonic()
+    run_fleet(plan, api, registry=registry, post_form=stored)
 
-    assert 0.4 < run.seconds < 30
+    assert 0.4 < time.monotonic() - began_s < 30

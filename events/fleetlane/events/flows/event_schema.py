@@ -54,7 +54,6 @@ class Property:
 
     @property
     def kind(self) -> str:
-        """What its values are, in words."""
         if self.is_time:
             return "string (date-time)"
         return " or ".join(sorted(self.types)) or "anything"

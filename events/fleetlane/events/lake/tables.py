@@ -1,8 +1,7 @@
 """The lake's tables as plain data; docs/lake.md says what their columns hold."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Final
 
 from fleetlane.events.names import LAKE_DATABASE
@@ -15,17 +14,15 @@ MADE_UP: Final = "made-up"
 demonstration's past. They count in answers about the fleet, and in no ledger and no hour, so in
 nothing that is usual and in no alarm. The platform writes this column: no device can claim it."""
 
-PROPERTIES: Final = MappingProxyType(
-    {
-        "format-version": "2",
-        # Whoever plans a read opens each manifest, and at 100, Iceberg's own, that was an eighth of
-        # the CPU of a laptop's lake: a batch plans many, and each commit adds a manifest.
-        "commit.manifest.min-count-to-merge": "10",
-        "write.metadata.delete-after-commit.enabled": "true",
-        "write.metadata.previous-versions-max": "20",
-        "write.parquet.compression-codec": "zstd",
-    }
-)
+PROPERTIES: Final = {
+    "format-version": "2",
+    # Whoever plans a read opens each manifest, and at 100, Iceberg's own, that was an eighth of
+    # the CPU of a laptop's lake: a batch plans many, and each commit adds a manifest.
+    "commit.manifest.min-count-to-merge": "10",
+    "write.metadata.delete-after-commit.enabled": "true",
+    "write.metadata.previous-versions-max": "20",
+    "write.parquet.compression-codec": "zstd",
+}
 """What all tables have, in Iceberg's words."""
 
 
@@ -92,12 +89,7 @@ EVENTS: Final = LakeTable(
     partitioned_by=("stream", "day"),
 )
 
-REPEATS: Final = LakeTable(
-    name="repeats",
-    columns=EVENTS.columns,
-    key=("stream", "id", "raw_id"),
-    partitioned_by=EVENTS.partitioned_by,
-)
+REPEATS: Final = replace(EVENTS, name="repeats", key=("stream", "id", "raw_id"))
 """Events that another message gave before: one takes its place once a revision replaces that."""
 
 RECEIVED: Final = LakeTable(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain, count
 from typing import Final
 
 from fleetlane.events.flows.event_schema import EventSchema, Property, properties_of
@@ -106,11 +107,8 @@ def _free_name(leaf: Property, taken: set[str]) -> str:
     plain = _NOT_SAFE.sub("_", "_".join(leaf.path).lower())[:_NAME_CHARS_MAX]
     if plain[0].isdigit() or plain in {column.name for column in OWN_COLUMNS}:
         plain = f"data_{plain}"
-    name, number = plain, 1
-    while name in taken:
-        number += 1
-        name = f"{plain}_{number}"
-    return name
+    names = chain([plain], (f"{plain}_{number}" for number in count(2)))
+    return next(name for name in names if name not in taken)
 
 
 def _kind(one: Property) -> Kind:

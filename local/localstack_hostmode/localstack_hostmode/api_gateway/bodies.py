@@ -19,7 +19,6 @@ _TOO_LONG = "Request Too Long"
 
 
 def check_size(chain: HandlerChain, context: RestApiInvocationContext, response: Response) -> None:
-    """Refuse what API Gateway would not take."""
     if len(context.invocation_request["body"] or b"") > REQUEST_BYTES_MAX:
         raise errors.RequestTooLargeError(_TOO_LONG)
 

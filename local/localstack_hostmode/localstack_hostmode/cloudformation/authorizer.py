@@ -55,9 +55,7 @@ class AuthorizerPlugin(cfn.CloudFormationResourceProviderPlugin):  # type: ignor
     """The entry point by which CloudFormation finds the provider."""
 
     name = AuthorizerProvider.TYPE
-
-    def load(self) -> None:
-        self.factory = AuthorizerProvider
+    factory = AuthorizerProvider
 
 
 def _ids(model: dict[str, Any]) -> dict[str, Any]:

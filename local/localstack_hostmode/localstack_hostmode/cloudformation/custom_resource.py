@@ -45,9 +45,7 @@ class CustomResourcePlugin(cfn.CloudFormationResourceProviderPlugin):  # type: i
     """The entry point by which CloudFormation finds the provider, for ``Custom::*`` too."""
 
     name = CUSTOM_RESOURCE
-
-    def load(self) -> None:
-        self.factory = CustomResourceProvider
+    factory = CustomResourceProvider
 
 
 class _AnswerServer(HTTPServer):

@@ -63,9 +63,7 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
     def get_address(self) -> str:
         return _HOST
 
-    def get_endpoint_from_executor(self) -> str:
-        """Where LocalStack is, as the function sees it."""
-        return _HOST
+    get_endpoint_from_executor = get_address  # LocalStack, as the function sees it
 
     def get_runtime_endpoint(self) -> str:
         """Not used: the runtime has the address of its own API in its environment."""

@@ -39,8 +39,6 @@ class FunctionProcess(ThreadingHTTPServer):
     LocalStack's process group, and ends when the runtime API no longer answers.
     """
 
-    daemon_threads = True
-
     def __init__(
         self, folder: Path, handler: str, environment: Mapping[str, str], *, log_path: Path
     ) -> None:

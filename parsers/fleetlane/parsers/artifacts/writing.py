@@ -3,7 +3,7 @@
 import hashlib
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
 
@@ -59,7 +59,11 @@ def write_artifact(folder: Path, package: Package, contents: Contents) -> Path:
 
     Raises ``ArtifactTooLargeError`` at too many files, or too many bytes in them.
     """
-    manifest = _manifest(package, contents)
+    members = {
+        name: Member(sha256=hashlib.sha256(data).hexdigest(), size_bytes=len(data))
+        for name, data in contents.items()
+    }
+    manifest = Manifest(format=FORMAT, python=PYTHON, members=members, **asdict(package))
     size_bytes = sum(map(len, contents.values()))
     limits = (size_bytes, ARTIFACT_BYTES_MAX, "bytes"), (len(contents), MEMBERS_MAX, "files")
     for found, limit, unit in limits:
@@ -81,22 +85,6 @@ def zip_entry(name: str) -> zipfile.ZipInfo:
     entry = zipfile.ZipInfo(name, _TIMESTAMP)
     entry.create_system, entry.external_attr = _MADE_ON_UNIX, _PLAIN_FILE
     return entry
-
-
-def _manifest(package: Package, contents: Contents) -> Manifest:
-    members = {
-        name: Member(sha256=hashlib.sha256(data).hexdigest(), size_bytes=len(data))
-        for name, data in contents.items()
-    }
-    return Manifest(
-        format=FORMAT,
-        name=package.name,
-        version=package.version,
-        python=PYTHON,
-        platform=package.platform,
-        parsers=dict(package.parsers),
-        members=members,
-    )
 
 
 _PATH_BYTES_MAX: Final = 240

@@ -4,18 +4,17 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.json_domain import INTEGER_MAX, INTEGER_MIN, json_value, kind_of
 
 type _Fields = Mapping[str, object]
-_Kind = Literal["a string", "a number", "a boolean"]
 
 VERSION: Final = 10
 RELATIVE_SECONDS_BELOW: Final = 2**28
 
-_KINDS: Final[Mapping[str, _Kind]] = {
+_KINDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("bn", "bu", "n", "u", "vs", "vd"), "a string"),
     **dict.fromkeys(("bt", "bv", "bs", "bver", "v", "s", "t", "ut"), "a number"),
     "vb": "a boolean",

@@ -51,12 +51,8 @@ def fitting(strings: Sequence[bytes], first: int, count_max: int, bytes_max: int
         ends = strings.ends
         last = min(first + count_max, len(strings))
         return max(1, bisect_right(ends, ends[first] + bytes_max, first, last + 1) - 1 - first)
-    total = 0
-    for count, string in enumerate(strings[first : first + count_max]):
-        total += len(string)
-        if total > bytes_max and count:
-            return count
-    return min(count_max, len(strings) - first)
+    ends_of_list = accumulate(map(len, strings[first : first + count_max]))
+    return max(1, bisect_right(list(ends_of_list), bytes_max))
 
 
 def offsets_and_data(

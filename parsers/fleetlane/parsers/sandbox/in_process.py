@@ -45,7 +45,6 @@ class InProcess:
             place += part.messages
 
     def loaded(self, program: Program, owner: str) -> Loaded:
-        """Load the program, if it is not yet."""
         parser = self._loaded(program)
         if isinstance(parser, Attempt):
             return Loaded(parser.detail)

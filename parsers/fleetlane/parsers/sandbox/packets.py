@@ -89,10 +89,6 @@ class Reply(NamedTuple):
         return cls(*_REPLY.unpack(packet))
 
     @property
-    def charged(self) -> tuple[int, int]:
-        return self.charged_us, self.charged_bytes
-
-    @property
     def column_sizes(self) -> tuple[int, ...]:
         """How long each column is, notes before records, filled up to a word."""
         notes = (self.messages * struct.calcsize(code) for code in NOTE_CODES)

@@ -127,10 +127,6 @@ class TimeAllowance(NamedTuple):
     output_bytes: int
     """For what grows beyond what is usual, as ``child.charge`` counts it."""
 
-    @property
-    def total_s(self) -> float:
-        return (max(0, self.budget_us) + self.overdraft_us) / 1e6
-
 
 @dataclass(frozen=True, kw_only=True)
 class Run:

@@ -81,8 +81,7 @@ def some_bodies(samples: Sequence[bytes]) -> list[bytes]:
 
 def _wrong(body: bytes, outcome: Outcome) -> str | None:
     if not outcome.is_well_behaved:
-        came = f"{outcome.reason}: {outcome.detail}"
-        return f"{shown(body)} end as {came}; allowed: events, or MalformedMessage"
+        return f"{shown(body)} end as {outcome}; allowed: events, or MalformedMessage"
     if outcome.detail.startswith(_NOT_JSON):
         return f"{shown(body)}: {outcome.detail}"
     return None

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import zip_longest
 
-from fleetlane.parsers.testkit.trials import Outcome, counted_events
+from fleetlane.parsers.testkit.trials import Outcome
 
 type _Event = Mapping[str, object]
 
@@ -54,7 +54,7 @@ class Difference:
 
 
 def difference(old: Outcome, new: Outcome) -> Difference:
-    before, now = _described(old), _described(new)
+    before, now = str(old), str(new)
     if old.reason is None and new.reason is None:
         changes = tuple(_event_changes(old.data, new.data))
         return Difference(kind=Kind.CHANGED if changes else Kind.SAME, events=changes)
@@ -75,12 +75,6 @@ def changed_fields(old: _Event, new: _Event, within: str = "") -> Iterator[Field
             yield from changed_fields(before, now, f"{path}.")
         elif (shown := (_text(before), _text(now)))[0] != shown[1]:
             yield FieldChange(path=path, old=shown[0], new=shown[1])
-
-
-def _described(outcome: Outcome) -> str:
-    if outcome.reason is None:
-        return counted_events(len(outcome.events))
-    return f"{outcome.reason}: {outcome.detail}"
 
 
 def _event_changes(old: Sequence[_Event], new: Sequence[_Event]) -> Iterator[EventChange]:

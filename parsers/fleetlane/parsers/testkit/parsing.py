@@ -20,7 +20,6 @@ from fleetlane.parsers.sandbox.runs import Run, envelope_of
 from fleetlane.parsers.sandbox.time_budget import NO_END_S, TimeBudget
 from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial, TrialEvent
 
-_subjects = msgspec.json.Decoder(Subject)
 _trials = msgspec.json.Decoder(tuple[Trial, ...])
 
 
@@ -31,7 +30,7 @@ def main(*, is_sandboxed: bool) -> None:
     first = questions.readline()
     if not first.endswith(b"\n"):
         return  # the caller has ended meanwhile
-    subject = _subjects.decode(first)
+    subject = msgspec.json.decode(first, type=Subject)
     if subject.location is not None and not is_sandboxed:
         sys.path.insert(0, subject.location)  # a child of the sandbox does it by itself
     sandboxes = sandboxes_for_this_system() if is_sandboxed else InProcess()

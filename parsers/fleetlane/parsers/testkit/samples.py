@@ -178,12 +178,12 @@ def _exact(value: object) -> str:
 
 def _difference(expected: object, outcome: Outcome) -> str:
     if outcome.reason is not None:
-        return f"is {outcome.reason}: {outcome.detail}; expected {_in_short(expected)}"
+        return f"is {outcome}; expected {_in_short(expected)}"
     found = outcome.data
     if not isinstance(expected, list):
-        return f"gives {counted_events(len(found))}; expected {_in_short(expected)}"
+        return f"gives {outcome}; expected {_in_short(expected)}"
     if len(found) != len(expected):
-        return f"gives {counted_events(len(found))}; expected {len(expected)}"
+        return f"gives {outcome}; expected {len(expected)}"
     for number, (is_now, should_be) in enumerate(zip(found, expected, strict=True)):
         if isinstance(should_be, Mapping):
             for field in changed_fields(should_be, is_now):

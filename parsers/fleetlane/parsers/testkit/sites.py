@@ -40,7 +40,6 @@ class Project:
 
     @property
     def flows(self) -> FlowSet:
-        """The flows in its folder ``flows``, as ``flows_in`` reads them."""
         return flows_in(self.folder / "flows")
 
 

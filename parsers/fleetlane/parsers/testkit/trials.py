@@ -91,6 +91,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the contract allows it for any bytes: events, or a malformed message."""
         return self.reason in (None, "malformed")
 
+    def __str__(self) -> str:
+        if self.reason is None:
+            return counted_events(len(self.events))
+        return f"{self.reason}: {self.detail}"
+
 
 def counted_events(count: int) -> str:
     return "1 event" if count == 1 else f"{count} events"
@@ -107,7 +112,7 @@ class Finding:
 
     check: str
     sentence: str
-    body: bytes | None = None
+    body: bytes
 
     def __str__(self) -> str:
         return f"{self.check}: {self.sentence}"
@@ -116,9 +121,6 @@ class Finding:
 def kept(findings: Iterable[Finding], folder: Path) -> Iterator[str]:
     """Each finding's sentence, once its message's hex is in a file below ``folder``."""
     for finding in findings:
-        if finding.body is None:
-            yield str(finding)
-            continue
         digest = hashlib.sha256(finding.body).hexdigest()[:8]
         path = folder / FAILURES / f"{finding.check.replace(' ', '-')}-{digest}.hex"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -19,9 +19,8 @@ from fleetlane.parsers.json_domain import BYTES_WRITERS, BytesAs, json_value, re
 
 SCHEMA_BYTES_MAX = 65_536
 
-_NO_SCHEMA = (SchemaParseException, UnknownType)
 _NO_TYPE_CHECKED = (ArithmeticError, AttributeError, LookupError, TypeError)
-"""What ``parse_schema`` raises besides: it checks no type of what it reads."""
+"""What ``parse_schema`` raises besides its own: it checks no type of what it reads."""
 
 type ReadData = Callable[[bytes, int, int], Iterator[object]]
 """Reads of bytes, from a start to the end, so many data that fill them, in JSON's values."""
@@ -37,7 +36,7 @@ def compile_schema(text: bytes, bytes_as: BytesAs) -> ReadData:
         read = _compiled(parsed, _Scope(write_bytes=BYTES_WRITERS[bytes_as]))
     except MalformedMessage as problem:
         raise ValueError(str(problem)) from None
-    except (*_NO_SCHEMA, *_NO_TYPE_CHECKED) as problem:
+    except (SchemaParseException, UnknownType, *_NO_TYPE_CHECKED) as problem:
         raise ValueError(f"no schema of Avro: {type(problem).__name__}: {problem}") from None
 
     def data(octets: bytes, start: int, count: int) -> Iterator[object]:
@@ -83,11 +82,7 @@ def _converted(schema: Mapping[str, object], read: Read, scope: _Scope) -> Read:
 
 def _named(kind: str, schema: Mapping[str, Any], scope: _Scope) -> Read:
     name, named = schema["name"], scope.named
-
-    def read_late(source: Source) -> object:  # a type may contain itself
-        return named[name](source)
-
-    named[name] = read_late
+    named[name] = lambda source: named[name](source)  # noqa: PLW0108 - it may contain itself
     named[name] = _NAMED[kind](schema, scope)
     return named[name]
 

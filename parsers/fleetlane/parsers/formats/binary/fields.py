@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import msgspec
@@ -86,11 +86,6 @@ class Field(Conversion, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def size_bytes(self) -> int:
         """Of text, bytes and what is skipped."""
         return int(self.type.partition(":")[2])
-
-    @property
-    def names(self) -> Iterator[str]:
-        """What it adds to an event."""
-        return (each.name for each in (self, *self.bits) if each.name)
 
     def __post_init__(self) -> None:
         Conversion.__post_init__(self)

@@ -28,7 +28,8 @@ class Binary:
         header = declared_fields(self.header, "header")
         if not record and not header:
             raise ValueError("neither fields nor header says what a message holds")
-        for name in repeated(name for each in header + record for name in each.names):
+        parts = (part for each in header + record for part in (each, *each.bits))
+        for name in repeated(part.name for part in parts if part.name):
             raise ValueError(f"name {name!r:.80} is repeated")
         if self.count:
             _require_count(self.count, header, record)

@@ -45,11 +45,7 @@ def _message_writer(descriptor: Any, scope: _Scope) -> Write:
     name, writers = descriptor.full_name, scope.writers
     if name in writers:
         return writers[name]
-
-    def write_late(message: Any, bounds: Bounds) -> object:
-        return writers[name](message, bounds)
-
-    writers[name] = write_late
+    writers[name] = lambda message, bounds: writers[name](message, bounds)  # noqa: PLW0108 - it may contain itself
     writers[name] = _unwrapping(name, _fields_writer(descriptor, scope))
     return writers[name]
 

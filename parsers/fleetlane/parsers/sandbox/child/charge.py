@@ -36,7 +36,6 @@ class Charge:
         self._compare(self.used_us())
 
     def used_us(self) -> int:
-        """What all messages so far have used."""
         waited_us = (self._waited_ns() - self._waited_before_ns) // 1000
         cut_us = self._cut_us
         if cut_us:

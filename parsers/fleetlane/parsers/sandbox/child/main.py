@@ -26,8 +26,7 @@ LOAD_BYTES_MAX: Final = 4 << 30
 """Address space that loading a parser may take, and twice as much if it lifts its limit as far as
 it can; its messages' limits come on top."""
 
-_ASSIGNMENTS_KEPT_MAX: Final = 256
-_assignment_from: Final = lru_cache(_ASSIGNMENTS_KEPT_MAX)(msgspec.json.Decoder(Assignment).decode)
+_assignment_from: Final = lru_cache(256)(msgspec.json.Decoder(Assignment).decode)
 """Flows that share a parser alternate."""
 
 

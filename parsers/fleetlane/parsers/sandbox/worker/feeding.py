@@ -43,7 +43,6 @@ _OVER_BUDGET: Final = {Verdict.NOT_TRIED, Verdict.CUT_SHORT, Verdict.SHARE_USED_
 """Where no budget ends, a message that says so of itself would come again for ever."""
 
 NOT_TRIED: Final = Attempt(Verdict.NOT_TRIED)
-CHILDREN_USED_UP: Final = Attempt(Verdict.CHILDREN_USED_UP)
 
 
 class Feeding:
@@ -85,7 +84,6 @@ class Feeding:
             self._slots.release(chunk)
 
     def _write(self) -> None:
-        """Write chunks into all slots that are free."""
         while self._slots.has_free and (bounds := next(self._unsent, None)):
             chunk = self._slots.written(self._run, *bounds)
             self._chunks.add(chunk)
@@ -150,7 +148,7 @@ class Feeding:
 
     def _send(self, child: ParserChild, piece: Piece) -> None:
         allowance = self._time_budget.allowance(self._run.assignment, sharers=self._sharers)
-        piece.allowed_s = allowance.total_s
+        piece.allowed_s = (max(0, allowance.budget_us) + allowance.overdraft_us) / 1e6
         child.ask(piece.request(child.charged, allowance), piece.chunk.memory)
 
     def _limits(self, piece: Piece) -> WaitLimits:
@@ -224,7 +222,7 @@ class Feeding:
 
     def _check_respawns(self) -> None:
         if not self._children.may_respawn():
-            self._refused = CHILDREN_USED_UP
+            self._refused = Attempt(Verdict.CHILDREN_USED_UP)
 
     def _retried(self, retry: Retry) -> Iterator[Result]:
         child: ParserChild | None = None

@@ -158,7 +158,8 @@ class ParserChild:
         if size > REPLY_BYTES_MAX:
             problem = f"a reply of {size} bytes; the limit is {REPLY_BYTES_MAX} bytes"
             raise InvalidReplyError(problem)
-        used_us, used_bytes = map(sum, zip(self.charged, reply.charged, strict=True))
+        used_us = self.charged[0] + reply.charged_us
+        used_bytes = self.charged[1] + reply.charged_bytes
         self.charged = min(used_us, _CHARGED_MAX), min(used_bytes, _CHARGED_MAX)
         columns = memoryview(bytearray(size))
         for at in range(0, size, packets.DATA_PACKET_BYTES):

@@ -110,7 +110,6 @@ class Zygote:
         return Ending(answer["status"], answer["resident_kib_max"] * 1024)
 
     def problems(self) -> dict[str, str]:
-        """What is wrong with parts of the jail on this system, by part."""
         return self._asked({"problems": True})  # type: ignore[return-value] # texts, not numbers
 
     def folder_of(self, pid: int) -> str:
