@@ -131,6 +131,10 @@ bench-lake: platform ## the lake's intake beside the standard lane, into build/b
 bench-cli: platform ## how long commands take on the demo's data, into build/bench/cli.json
 	$(bin)/python -m benchmarks.cli
 
+.PHONY: bench-console
+bench-console: platform ## how quickly the console's pages come while a fleet sends, into build/bench/console.json
+	$(bin)/python -m benchmarks.console
+
 .PHONY: bench-fleet-merge
 bench-fleet-merge: platform ## how a merge into the lake grows with the table, into build/bench/fleet.json
 	$(bin)/python -m benchmarks.fleet_merge

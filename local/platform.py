@@ -22,7 +22,7 @@ from infra.stages import settings_of, stage_from
 from local.canary import LocalCanary
 from local.checkout import BROKER_JARS, DATA, FLOWS, LOCALSTACK_ENVIRONMENT
 from local.flow_activation import activation_here, deploy_example, publish_new_flows
-from local.servers.gateway_process import GATEWAY, LocalGateway
+from local.servers.gateway_process import GATEWAY, LocalConsole, LocalGateway
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws, ensure_upload_queue
 from local.servers.processes import ServerProcess
@@ -137,6 +137,12 @@ class Platform(AbstractContextManager["Platform"]):
                 if not part.is_alive() and not until.is_set():
                     on_restart(part.name)
                     part.start()
+
+    def start_console(self) -> str:
+        """Start it for the platform, which was announced by now; returns where it answers."""
+        console = LocalConsole(self.settings.folder)
+        self._start_together(console)
+        return console.url
 
     def stop(self) -> None:
         """Stop all parts, last first; what was stopped already stays so."""

@@ -29,6 +29,9 @@ PARKED_BUCKET: Final = "fleetlane-parked"
 LAKE_BUCKET: Final = "fleetlane-lake"
 """Holds no tables here: leases, and what operators ask of the job that writes them."""
 
+CONSOLE_TOKEN: Final = "FLEETLANE_CONSOLE_TOKEN"  # noqa: S105 - the name of a variable
+"""Of the environment: who starts a console may choose what lets people look."""
+
 LAKE_CATALOG: Final = Path("lake/catalog.db")
 """In a platform's data folder: the lake's catalog, a SQLite file, beside its tables."""
 

@@ -13,7 +13,6 @@ from typing import ClassVar, Final
 
 from clients.kafka.reader import KafkaReader
 from fleetlane.events import canary
-from fleetlane.events.lanes import Lane
 from fleetlane.events.times import now_ms
 from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
@@ -25,7 +24,7 @@ from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaw
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, FleetRun, landed, run_fleet
 from operations.lake import lake_of
-from operations.lanes.tally import Delays, LaneCounts, LaneTally, ParseDelays, TalliedSource
+from operations.lanes.tally import Delays, MeasuredSource, ParseDelays
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
 from operations.ledger.lake_settling import wait_for_lake
 from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
@@ -55,15 +54,18 @@ class DemoProgress:
     sent: int
     waiting: int | None
     landed: Mapping[str, int]
-    lanes: Mapping[Lane, LaneCounts]
     elapsed_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoEvents:
-    """What is called at each step of the start, at progress, and when a part died."""
+    """What is called at each step of the start, at progress, and when a part died.
+
+    ``on_console`` is given the address of the console, which runs as long as the demonstration.
+    """
 
     on_step: Callable[[str], None]
+    on_console: Callable[[str], None]
     on_progress: Callable[[DemoProgress], None]
     on_restart: Callable[[str], None]
 
@@ -119,6 +121,7 @@ def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
         endpoints = platform.start(events.on_step, before_jobs=history.result)
         platform.registry.register_all(history.result())
         with announced(endpoints, settings.data):
+            events.on_console(platform.start_console())
             result = _Demonstration(platform, settings, events, began_s=began_s).run()
     settings.ledger_path.write_bytes(result.ledger.to_json())
     return result
@@ -133,7 +136,6 @@ class _Demonstration:
         self._platform, self._settings, self._events = platform, settings, events
         self._began_s = began_s
         self._evidence = Evidence(deduped=deduped_streams(platform.flows))
-        self._tally = LaneTally()
         self._delays = ParseDelays(excluded=[runaway_id(settings.seed), canary.DEVICE_ID])
         self._sent_before, self._landed_before = 0, Counter[str]()
         self._fleet = FleetProgress(planned=0, finished=0, landed={})
@@ -152,7 +154,7 @@ class _Demonstration:
 
     def _run(self) -> DemoResult:
         with closing(KafkaReader(self._platform.endpoints.kafka, pattern=LEDGER_TOPICS)) as reader:
-            source = TalliedSource(reader, self._tally, self._delays)
+            source = MeasuredSource(reader, self._delays)
             first = self._run_first(source)
             rest, runaway = self._run_rest(source)
             canaries = self._platform.stopped_canary()
@@ -185,7 +187,7 @@ class _Demonstration:
             standing=standing_that_covers(ledger, platform, limits=_LAKE_LIMITS),
         )
 
-    def _run_first(self, source: TalliedSource) -> FleetRun:
+    def _run_first(self, source: MeasuredSource) -> FleetRun:
         """Let a few devices send one message each, and wait for them: then every lane is ready."""
         self._events.on_step("every lane, with the first devices")
         seed = self._settings.seed + 1
@@ -194,7 +196,7 @@ class _Demonstration:
         self._sent_before, self._landed_before = len(run.sent), landed(run.sent)
         return run
 
-    def _run_rest(self, source: TalliedSource) -> tuple[FleetRun, RunawayRun]:
+    def _run_rest(self, source: MeasuredSource) -> tuple[FleetRun, RunawayRun]:
         """Let the others send in this thread, so that Ctrl-C reaches it; read in another.
 
         In a third, one device runs away amid all that.
@@ -236,7 +238,6 @@ class _Demonstration:
                 sent=self._sent_before + self._fleet.finished,
                 waiting=waiting,
                 landed=self._landed_before + Counter(self._fleet.landed),
-                lanes=self._tally.counts,
                 elapsed_s=time.monotonic() - self._began_s,
             )
         )

@@ -1,5 +1,6 @@
-"""The light gateway as a server of its own."""
+"""The light gateway, and the console, as servers of their own."""
 
+import secrets
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ import httpx
 from local.checkout import ROOT
 from local.servers.ports import remembered_port
 from local.servers.processes import ServerProcess
+from operations.endpoints import CONSOLE_TOKEN
 
 GATEWAY: Final = "local.gateway"
 
@@ -54,3 +56,26 @@ class LocalGateway(ServerProcess):
         except httpx.HTTPError:
             return False
         return answer.is_success
+
+
+class LocalConsole(ServerProcess):
+    """``fleetlane console`` for the platform that is announced in a data folder.
+
+    ``url`` holds the token, of this start of the platform alone; no command line has it.
+    """
+
+    niceness = 10
+
+    def __init__(self, data: Path) -> None:
+        folder = data.resolve() / "console"
+        folder.mkdir(parents=True, exist_ok=True)
+        port, token = remembered_port(folder / "port.json"), secrets.token_urlsafe()
+        self.url = f"http://127.0.0.1:{port}/?token={token}"
+        options = ["--data", str(data.resolve()), "--port", str(port)]
+        super().__init__(
+            "Console",
+            [sys.executable, "-m", "fleetlane.cli", "console", *options],
+            log_path=folder / "console.log",
+            env={CONSOLE_TOKEN: token, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+            cwd=ROOT,
+        )

@@ -7,33 +7,26 @@ from typing import Final
 
 from fleetlane.events.times import HOUR_MS
 from operations.fleet.fleet import IN_WINDOW, Fleet
-from operations.fleet.questions import Cell, Question, Table, ValueCell, cells, numbers, share
+from operations.fleet.questions import (
+    Cell,
+    Question,
+    Table,
+    ValueCell,
+    cells,
+    numbers,
+    queries,
+    share,
+)
 from operations.fleet.wording import duration, moment_short, size
 
 COVERAGE_DAYS: Final = (1, 2, 7)
 GAP_MIN_MS: Final = HOUR_MS
-_MAY_SEND: Final = "status != 'revoked'"
+_SQL: Final = queries("devices.sql", in_window=IN_WINDOW)
 
 COVERAGE: Final = Question(
     name="coverage",
     title="Coverage",
-    sql=f"""
-        with senders as (
-            select device_id, bool_or(via is null) as is_direct
-            from received where {IN_WINDOW} group by device_id
-        ), fleet as (
-            select device_id from registered where {_MAY_SEND}
-        ), counted as (
-            select
-                $days as days,
-                (select count(*) from fleet) as registered,
-                count(*) filter (fleet.device_id is not null and is_direct) as reported,
-                count(*) filter (fleet.device_id is not null and not is_direct) as through_gateway,
-                count(*) filter (fleet.device_id is null) as unregistered
-            from senders left join fleet using (device_id)
-        )
-        select *, reported / nullif(registered, 0) as share from counted
-    """,
+    sql=_SQL["coverage"],
     columns={
         "in the last": lambda row: "24 hours" if row["days"] == 1 else f"{row['days']} days",
         **numbers(reported="sent directly"),
@@ -49,26 +42,7 @@ gateway relayed a message of theirs. The ``unregistered`` sent, and are not regi
 
 
 def _over_time(key: str, of_message: str, times: str) -> str:
-    return f"""
-        with senders as (
-            select
-                {of_message} as {key}, device_id, bool_or(via is null) as is_direct,
-                count(*) as messages
-            from received where {IN_WINDOW} group by {of_message}, device_id
-        ), trusted as (
-            from senders
-            semi join (select device_id from registered where {_MAY_SEND}) using (device_id)
-        ), times as (
-            select unnest({times}) as {key}
-        )
-        select
-            {key},
-            count(*) filter (is_direct) as reported,
-            count(*) filter (not is_direct) as through_gateway,
-            coalesce(sum(messages), 0)::bigint as messages
-        from times left join trusted using ({key})
-        group by {key} order by {key}
-    """
+    return _SQL["over_time"].format(key=key, of_message=of_message, times=times)
 
 
 _OVER_TIME: Final = numbers(
@@ -105,17 +79,6 @@ def coverage(fleet: Fleet) -> Table:
     return found[0].of([row for one in found for row in one.rows])
 
 
-_SEEN: Final = """
-    select
-        device_id,
-        max(coalesce(heard_ms, if(via is null, last_received_ms, null))) as last_ms,
-        max(coalesce(gateway_ms, if(via is null, null, last_received_ms))) as gateway_ms
-    from daily where first_received_ms <= $asked_at_ms group by device_id
-"""
-_SEEN_KEYS: Final = """
-    device_id, device_type, status, gateway_id, registered_ms, last_ms, gateway_ms,
-    if(last_ms > $asked_at_ms, 0, $asked_at_ms - last_ms) as silent_ms
-"""
 _SEEN_COLUMNS: Final[dict[str, Cell]] = {
     **cells(device_id="device", device_type="type", status="status"),
     "last message (UTC)": ValueCell("last_ms", moment_short),
@@ -128,10 +91,7 @@ _SEEN_COLUMNS: Final[dict[str, Cell]] = {
 DEVICE: Final = Question(
     name="device",
     title="In the registry",
-    sql=f"""
-        select {_SEEN_KEYS} from registered left join ({_SEEN}) using (device_id)
-        where device_id = $device_id
-    """,
+    sql=_SQL["device"],
     columns=_SEEN_COLUMNS,
     text_columns=3,
     empty="The device is not registered.",
@@ -144,15 +104,7 @@ DEVICE: Final = Question(
 SILENT: Final = Question(
     name="silent",
     title="Silent for {days} days or more",
-    sql=f"""
-        with reported as (
-            select distinct device_id from received where {IN_WINDOW} and via is null
-        )
-        select {_SEEN_KEYS}
-        from registered anti join reported using (device_id) left join ({_SEEN}) using (device_id)
-        where {_MAY_SEND} and registered_ms <= $since_ms
-        order by last_ms is null, last_ms desc, device_id
-    """,
+    sql=_SQL["silent"],
     columns=_SEEN_COLUMNS,
     text_columns=3,
     empty="No registered device was silent for {days} days or more.",
@@ -166,31 +118,7 @@ days are left out: they may not be installed yet.
 DEVICE_DAYS: Final = Question(
     name="days",
     title="By day",
-    sql=f"""
-        with its as (
-            select * from received where {IN_WINDOW} and device_id = $device_id
-        ), outcomes as (
-            select
-                id,
-                bool_or(outcome = 'parsed') as is_parsed,
-                bool_or(outcome = 'empty') as is_empty,
-                bool_or(outcome = 'parked') as is_parked
-            from parsed where day >= $since_day and device_id = $device_id group by id
-        )
-        select
-            day,
-            stream,
-            count(*) as messages,
-            sum(body_bytes)::bigint as body_bytes,
-            count(via) as through_gateway,
-            arg_max(firmware, received_ms) as firmware,
-            count(*) filter (is_parsed) as parsed,
-            count(*) filter (is_empty and not is_parsed) as empty,
-            count(*) filter (is_parked and not is_parsed and not is_empty) as parked,
-            max(received_ms) as last_ms
-        from its left join outcomes using (id)
-        group by day, stream order by day desc, stream
-    """,
+    sql=_SQL["days"],
     columns={
         **cells(day="day (UTC)", stream="stream"),
         **numbers(messages="messages"),
@@ -208,26 +136,7 @@ DEVICE_DAYS: Final = Question(
 GAPS: Final = Question(
     name="gaps",
     title="Gaps of an hour or more in the device's data",
-    sql=f"""
-        with spans as (
-            select device_id, stream, start_ms, end_ms
-            from received
-            where {IN_WINDOW} and start_ms <= end_ms
-                and ($device_id is null or device_id = $device_id)
-        ), after as (
-            select
-                device_id, stream, start_ms as to_ms,
-                max(end_ms) over (
-                    partition by device_id, stream order by start_ms
-                    rows between unbounded preceding and 1 preceding
-                ) as from_ms
-            from spans
-        )
-        select device_id, stream, from_ms, to_ms, to_ms - from_ms as length_ms
-        from after where length_ms >= $gap_min_ms
-        order by length_ms desc, device_id, stream, from_ms
-        limit $gaps_max
-    """,
+    sql=_SQL["gaps"],
     columns={
         "stream": ValueCell("stream"),
         **cells(moment_short, from_ms="from (UTC)", to_ms="to (UTC)"),

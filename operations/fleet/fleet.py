@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -11,7 +12,7 @@ import duckdb
 from clients.devices.registry import RegisteredDevice
 from clients.lake.laptop_lake import LaptopLake
 from fleetlane.events import canary
-from fleetlane.events.lake.tables import DAILY, MADE_UP, PARSED, RECEIVED, LakeTable
+from fleetlane.events.lake.tables import DAILY, MADE_UP, PARKED, PARSED, RECEIVED, LakeTable
 from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN, day_of
 from operations.fleet.questions import Question, Table
 
@@ -25,13 +26,18 @@ type Rows = ds.Dataset | str
 
 HISTORY_DAYS: Final = 30
 QUERIED: Final = (RECEIVED, PARSED, DAILY)
+_PARKED: Final = replace(
+    PARKED, columns=tuple(one for one in PARKED.columns if one.name not in {"headers", "body"})
+)
+_NAMES: Final = {**{one.name: one for one in QUERIED}, "parked_messages": _PARKED}
+"""By what SQL calls them: ``parked`` is a column of many."""
 _REGISTERED: Final = {
     **dict.fromkeys(("device_id", "device_type", "status", "gateway_id"), "varchar"),
     "registered_ms": "bigint",
 }
 
-_OF_FLEET: Final = f"device_id not in {canary.OWN_DEVICES}"
-"""No question about the fleet sees our own devices, in whatever table."""
+_OF_FLEET: Final = f"coalesce(device_id, '') not in {canary.OWN_DEVICES}"
+"""No question about the fleet sees our own devices, in whatever table. A record has maybe none."""
 
 _BELIEVED: Final = "* replace ({})".format(
     ", ".join(
@@ -49,7 +55,9 @@ IN_WINDOW: Final = "day >= $since_day and received_ms > $since_ms and received_m
 
 
 class Fleet(AbstractContextManager["Fleet"]):
-    """Runs SQL over ``received``, ``parsed``, ``daily`` and ``registered``, as of one time.
+    """Runs SQL over the lake's tables and ``registered``, as of one time.
+
+    Those are ``received``, ``parsed``, ``daily`` and ``parked_messages``, which has no bodies.
 
     What is written to a table after its first question is not seen.
     """
@@ -107,9 +115,8 @@ class Fleet(AbstractContextManager["Fleet"]):
         """Run SQL over tables that it names; raises as ``rows_of``."""
         named = set(_WORD.findall(sql)) - self._read
         self._read |= named
-        for table in QUERIED:
-            if table.name in named:
-                self._plan(table)
+        for name in _NAMES.keys() & named:
+            self._plan(name, _NAMES[name])
         if "registered" in named:
             self._register()
         return self._connection.execute(sql, parameters)
@@ -122,8 +129,8 @@ class Fleet(AbstractContextManager["Fleet"]):
             {name: [getattr(one, name) for one in devices] for name in _REGISTERED},
         )
 
-    def _plan(self, table: LakeTable) -> None:
-        name, since = table.name, day_of(self.asked_at_ms - HISTORY_DAYS * DAY_MS)
+    def _plan(self, name: str, table: LakeTable) -> None:
+        since = day_of(self.asked_at_ms - HISTORY_DAYS * DAY_MS)
         rows = rows_of(self._lake, table, since=None if table is DAILY else since)
         name_rows(self._connection, f"all_of_{name}", rows)
         columns = _BELIEVED if table is RECEIVED else "*"

@@ -7,8 +7,10 @@ from typing import Final
 
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from operations.fleet.fleet import IN_WINDOW
-from operations.fleet.questions import Question, Row, ValueCell, cells, numbers, share
+from operations.fleet.questions import Question, Row, ValueCell, cells, numbers, queries, share
 from operations.fleet.wording import duration, limit, micros, percent, ratio, size, span
+
+_SQL: Final = queries("traffic.sql", in_window=IN_WINDOW)
 
 LATE_OVER_MS: Final = HOUR_MS
 LATE_SHARE_MIN: Final = 0.5
@@ -17,23 +19,7 @@ LATE_MESSAGES_MIN: Final = 5
 LATE: Final = Question(
     name="late",
     title="Chronically late devices",
-    sql=f"""
-        with lags as (
-            select device_id, device_type, via, received_ms, received_ms - end_ms as lag_ms
-            from received where {IN_WINDOW} and end_ms is not null
-        )
-        select
-            device_id,
-            arg_max(device_type, received_ms) as device_type,
-            count(*) as messages,
-            count(*) filter (lag_ms > $over_ms) as late,
-            quantile_disc(lag_ms, 0.5)::bigint as median_lag_ms,
-            late / messages as share,
-            arg_max_null(via, received_ms) as gateway_id
-        from lags group by device_id
-        having messages >= $messages_min and late >= $share_min * messages
-        order by share desc, median_lag_ms desc, device_id
-    """,
+    sql=_SQL["late"],
     columns={
         **cells(device_id="device", device_type="type", gateway_id="through"),
         **numbers(messages="messages", late="late"),
@@ -55,26 +41,10 @@ LATE: Final = Question(
 Messages that do not state their data's end time are not counted.
 """
 
-_ABOVE_ALL: Final = 2**63 - 1
-"""The bound that DuckDB names what is above all others by."""
-
 
 def _histogram(value: str, where: str) -> str:
     """Messages above ``low`` up to and including ``high``; null is an open end."""
-    return f"""
-        with counted as (
-            select histogram({value}, $bounds::bigint[]) as counts from received where {where}
-        ), bins as (
-            select
-                unnest([null] || $bounds::bigint[]) as low,
-                unnest($bounds::bigint[] || [null]) as high
-        )
-        select
-            low, high,
-            coalesce(counts[coalesce(high, {_ABOVE_ALL})], 0)::bigint as messages,
-            messages / nullif(sum(messages) over (), 0) as share
-        from bins, counted
-    """
+    return _SQL["histogram"].format(value=value, where=where)
 
 
 LAG_BOUNDS_MS: Final = (-1, 10_000, 60_000, 600_000, HOUR_MS, 6 * HOUR_MS, DAY_MS, 7 * DAY_MS)
@@ -122,16 +92,7 @@ SIZE_BINS: Final = Question(
 SIZES: Final = Question(
     name="sizes",
     title="Sizes",
-    sql=f"""
-        select
-            count(*) as count,
-            coalesce(sum(body_bytes), 0)::bigint as total,
-            quantile_disc(body_bytes, 0.5) as p50,
-            quantile_disc(body_bytes, 0.95) as p95,
-            quantile_disc(body_bytes, 0.99) as p99,
-            max(body_bytes) as max
-        from received where {IN_WINDOW}
-    """,
+    sql=_SQL["sizes"],
     columns={
         **numbers(count="messages"),
         **cells(size, p50="p50", p95="p95", p99="p99", max="largest", total="total"),
@@ -142,19 +103,7 @@ SIZES: Final = Question(
 COMPRESSION: Final = Question(
     name="compression",
     title="Compression by stream",
-    sql="""
-        with summed as (
-            select
-                stream,
-                sum(messages)::bigint as messages,
-                sum(parsed_body_bytes)::bigint as body_bytes,
-                sum(inflated_bytes)::bigint as inflated_bytes
-            from daily where day >= $since_day and first_received_ms <= $asked_at_ms
-            group by stream
-        )
-        select *, inflated_bytes / nullif(body_bytes, 0) as ratio
-        from summed order by body_bytes desc, stream
-    """,
+    sql=_SQL["compression"],
     columns={
         "stream": ValueCell("stream"),
         **numbers(messages="messages"),
@@ -168,34 +117,10 @@ COMPRESSION: Final = Question(
 ``messages`` are all; the bytes are of those whose final attempt decompressed its body.
 """
 
-_OUTCOMES: Final = "day >= $since_day"
-"""The condition for rows of ``parsed``: their day is the day their message arrived."""
-
 FIRMWARE: Final = Question(
     name="firmware",
     title="Malformed by firmware",
-    sql=f"""
-        with failed as (
-            select id, arg_max(reason, attempt) as reason
-            from parsed where {_OUTCOMES} and outcome = 'parked' group by id
-        ), repaired as (
-            select id
-            from parsed semi join failed using (id)
-            where {_OUTCOMES} and outcome in ('parsed', 'empty')
-        ), parked as (
-            select id, reason from failed anti join repaired using (id)
-        )
-        select
-            firmware,
-            count(*) as messages,
-            count(*) filter (parked.reason = 'malformed') as malformed,
-            count(parked.id) as parked,
-            malformed / messages as malformed_share
-        from received left join parked using (id)
-        where {IN_WINDOW}
-        group by firmware
-        order by malformed_share desc, messages desc, firmware
-    """,
+    sql=_SQL["firmware"],
     columns={
         "firmware": lambda row: row["firmware"] or "not declared",
         **numbers(messages="messages", malformed="malformed"),
@@ -212,20 +137,7 @@ A message that a replay repaired is not counted as parked: its best attempt coun
 PARSERS: Final = Question(
     name="parsers",
     title="Parse time by parser",
-    sql="""
-        select
-            parser,
-            count(*) as attempts,
-            quantile_disc(parse_us, 0.5) as p50_us,
-            quantile_disc(parse_us, 0.95) as p95_us,
-            quantile_disc(parse_us, 0.99) as p99_us,
-            max(parse_us) as max_us
-        from parsed
-        where day >= $since_day and parsed_ms > $since_ms and parsed_ms <= $asked_at_ms
-            and parser is not null and put_off is null
-            and (parse_us > 0 or outcome in ('parsed', 'empty'))
-        group by parser order by p95_us desc, parser
-    """,
+    sql=_SQL["parsers"],
     columns={
         "parser": ValueCell("parser"),
         **numbers(attempts="attempts"),

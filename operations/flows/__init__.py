@@ -1,1 +1,1 @@
-"""Publishing flows and looking at deployed parsers."""
+"""Flows published and rolled back, and described: contracts, a graph, a team's policy."""

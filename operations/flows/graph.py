@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import jinja2
@@ -85,8 +86,18 @@ class FlowGraph:
         lines += [f"  {names[one]} --> {names[two]}" for one, two in self.edges]
         return "\n".join(["flowchart LR", *lines]) + "\n"
 
-    def as_svg(self) -> str:
-        """A picture by itself, light and dark; each node says more where it is pointed at."""
+    def noted(self, notes: Mapping[str, str]) -> "FlowGraph":
+        """The same with other notes, by node."""
+        nodes = {
+            one: replace(node, note=notes.get(one, node.note)) for one, node in self.nodes.items()
+        }
+        return replace(self, nodes=nodes)
+
+    def as_svg(self, links: Mapping[Kind, str] = MappingProxyType({})) -> str:
+        """A picture by itself, light and dark; each node says more where it is pointed at.
+
+        ``links`` are beginnings of addresses; the label of a node of that kind is the rest.
+        """
         rows = self._rows()
         places = {
             one: (_left_px(self.nodes[one].kind), round(_HEADER_PX + row * _ROW_PX))
@@ -107,6 +118,7 @@ class FlowGraph:
             edges=[(*places[one], *places[two]) for one, two in self.edges],
             node_px=_NODE_PX,
             node_height_px=_NODE_HEIGHT_PX,
+            links=links,
         )
 
     def _rows(self) -> Mapping[str, float]:

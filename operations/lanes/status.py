@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, Protocol
 
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
@@ -14,7 +14,7 @@ from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topic_patterns import raw_pattern
 from fleetlane.events.topics import FLEET_PARSED, MIRRORED_GROUPS, seen_and_stalled_ms
-from operations.lanes.tally import LaneTally, RecentAttempts
+from operations.lanes.tally import LaneCounts, LaneTally
 from operations.messages.newest import Topics
 
 _ANSWER_S: Final = 10.0
@@ -110,12 +110,21 @@ class QueryStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
-    """The state at ``at_ms``; rates are of the ``window_s`` seconds before."""
+    """The state at ``at_ms``; rates are of the ``window_s`` seconds before.
+
+    ``streams`` are the attempts within them, of streams that had any.
+    """
 
     at_ms: int
     window_s: float
     lanes: tuple[LaneStatus, ...]
     queries: tuple[QueryStatus, ...]
+    streams: Mapping[str, LaneCounts] = field(default_factory=dict)
+
+    def rates_of(self, stream: str) -> tuple[float, float | None]:
+        """Messages of a stream parsed a second, and parked in percent, as of a lane."""
+        counts = self.streams.get(stream, LaneCounts())
+        return (counts.parsed + counts.empty) / self.window_s, counts.parked_percent
 
 
 def status_of(kafka: Positions, *, now_ms: int) -> Status:
@@ -125,16 +134,17 @@ def status_of(kafka: Positions, *, now_ms: int) -> Status:
     ``fleet.parsed`` by now does not wait, whatever the position says.
     """
     groups = kafka.groups(MIRRORED_GROUPS)
-    window_s, tally, attempted = _recent_attempts(kafka, now_ms)
+    window_s, tally = _recent_attempts(kafka, now_ms)
     return Status(
         at_ms=now_ms,
         window_s=window_s,
-        lanes=tuple(_lane(kafka, lane, groups, attempted, tally, window_s) for lane in Lane),
-        queries=tuple(_query(kafka, name, read, attempted) for name, read in groups.items()),
+        lanes=tuple(_lane(kafka, lane, groups, tally, window_s) for lane in Lane),
+        queries=tuple(_query(kafka, name, read, tally) for name, read in groups.items()),
+        streams=tally.streams,
     )
 
 
-def _recent_attempts(kafka: Positions, now_ms: int) -> tuple[float, LaneTally, RecentAttempts]:
+def _recent_attempts(kafka: Positions, now_ms: int) -> tuple[float, LaneTally]:
     """Attempts of the last minute, or of a shorter window if there were very many."""
     partitions, window_s = kafka.partitions(FLEET_PARSED), WINDOW_S
     ends = kafka.ends(partitions)
@@ -143,31 +153,25 @@ def _recent_attempts(kafka: Positions, now_ms: int) -> tuple[float, LaneTally, R
     if records > WINDOW_RECORDS_MAX:
         window_s *= WINDOW_RECORDS_MAX / records
         begins = kafka.at_time(partitions, now_ms - int(window_s * 1000))
-    tally, attempted = LaneTally(), RecentAttempts()
-    tally.fold(attempted.noted(kafka.read_between(begins, ends)))
-    return window_s, tally, attempted
+    tally = LaneTally()
+    tally.fold(kafka.read_between(begins, ends))
+    return window_s, tally
 
 
 def _lane(
-    kafka: Positions,
-    lane: Lane,
-    groups: Groups,
-    attempted: RecentAttempts,
-    tally: LaneTally,
-    window_s: float,
+    kafka: Positions, lane: Lane, groups: Groups, tally: LaneTally, window_s: float
 ) -> LaneStatus:
     partitions = kafka.partitions(raw_pattern(lane))
     begins, ends = _unread(kafka, partitions, groups), kafka.ends(partitions)
-    begins = {one: attempted.first_waiting(one, begin) for one, begin in begins.items()}
+    begins = {one: tally.first_waiting(one, begin) for one, begin in begins.items()}
     first = {one: min(begins[one] + 1, ends[one]) for one in partitions}
     keys = (record.key or b"" for record in kafka.read_between(begins, first))  # arrival times
     counts = tally.counts[lane]
-    good, attempts = counts.parsed + counts.empty, counts.parsed + counts.empty + counts.parked
     return LaneStatus(
         lane=lane,
-        parsed_per_s=good / window_s,
-        parked_percent=100 * counts.parked / attempts if attempts else None,
-        waiting=sum(attempted.waiting(one, begins[one], ends[one]) for one in partitions),
+        parsed_per_s=(counts.parsed + counts.empty) / window_s,
+        parked_percent=counts.parked_percent,
+        waiting=sum(tally.waiting(one, begins[one], ends[one]) for one in partitions),
         oldest_arrival_ms=min((int(key) for key in keys if key.isdigit()), default=None),
     )
 
@@ -185,9 +189,9 @@ def _unread(kafka: Positions, partitions: list[Partition], groups: Groups) -> Of
 
 
 def _query(
-    kafka: Positions, group: str, read: Mapping[Partition, Position], attempted: RecentAttempts
+    kafka: Positions, group: str, read: Mapping[Partition, Position], tally: LaneTally
 ) -> QueryStatus:
-    done = attempted if group.startswith(_PARSERS) else RecentAttempts()
+    done = tally if group.startswith(_PARSERS) else LaneTally()
     known = set(kafka.partitions("|".join({topic for topic, _ in read}).replace(".", r"\.")))
     ends = kafka.ends(known & read.keys())
     notes = [found for _, note in read.values() if (found := seen_and_stalled_ms(note))]

@@ -3,7 +3,7 @@
 import math
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
@@ -11,15 +11,12 @@ from typing import Final
 import msgspec
 
 from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Partition
-from fleetlane.events import headers as ce
 from fleetlane.events.envelope import Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_from
-from fleetlane.events.topic_patterns import lane_of
 from fleetlane.events.topics import FLEET_PARSED
 from operations.ledger.evidence import Evidence
 
-_FIRST_ATTEMPT: Final = (ce.ATTEMPT, b"1")
 _POLL_INTERVAL_S: Final = 0.5
 _MEASURED: Final = (1, Outcome.PARSED, Lane.STANDARD)
 
@@ -73,53 +70,50 @@ def _quantile(values_ms: list[int], share: float) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneCounts:
-    """One lane's first landings, and attempts to parse by outcome."""
+    """One lane's attempts to parse by outcome, or one stream's."""
 
-    landed: int = 0
     parsed: int = 0
     empty: int = 0
     diverted: int = 0
     parked: int = 0
 
+    @property
+    def parked_percent(self) -> float | None:
+        """Of the attempts that were final; ``None`` where there were none."""
+        attempts = self.parsed + self.empty + self.parked
+        return 100 * self.parked / attempts if attempts else None
+
 
 class LaneTally:
-    """Counts records of the raw topics and of ``fleet.parsed``; others are ignored."""
+    """Counts records of ``fleet.parsed``, and knows by them which raw records were attempted."""
 
     def __init__(self) -> None:
-        self._landed: Counter[Lane] = Counter()
         self._attempts: Counter[tuple[Lane, Outcome]] = Counter()
+        self._of_streams: Counter[tuple[str, Outcome]] = Counter()
+        self._offsets: defaultdict[Partition, set[int]] = defaultdict(set)
 
     def fold(self, records: Iterable[Record]) -> None:
-        for record in records:
-            if (attempt := _attempt_in(record)) is not None:
-                self._attempts[attempt.lane, attempt.outcome] += 1
-            elif _FIRST_ATTEMPT in record.headers and (lane := lane_of(record.topic)) is not None:
-                self._landed[lane] += 1
+        for attempt in filter(None, map(_attempt_in, records)):
+            self._attempts[attempt.lane, attempt.outcome] += 1
+            self._of_streams[attempt.stream, attempt.outcome] += 1
+            source = attempt.source_topic, attempt.source_partition
+            self._offsets[source].add(attempt.source_offset)
 
     @property
     def counts(self) -> Mapping[Lane, LaneCounts]:
         """All lanes, those without traffic included."""
         return {
-            lane: LaneCounts(
-                landed=self._landed[lane],
-                **{outcome.value: self._attempts[lane, outcome] for outcome in Outcome},
-            )
+            lane: LaneCounts(**{one.value: self._attempts[lane, one] for one in Outcome})
             for lane in Lane
         }
 
-
-class RecentAttempts:
-    """Which raw records were attempted lately, by what ``fleet.parsed`` says."""
-
-    def __init__(self) -> None:
-        self._offsets: defaultdict[Partition, set[int]] = defaultdict(set)
-
-    def noted(self, records: Iterable[Record]) -> Iterator[Record]:
-        """Give records of ``fleet.parsed`` on, and note them."""
-        for record in records:
-            if (row := _attempt_in(record)) is not None:
-                self._offsets[row.source_topic, row.source_partition].add(row.source_offset)
-            yield record
+    @property
+    def streams(self) -> Mapping[str, LaneCounts]:
+        """Streams with attempts, sorted."""
+        return {
+            name: LaneCounts(**{one.value: self._of_streams[name, one] for one in Outcome})
+            for name in sorted({name for name, _ in self._of_streams})
+        }
 
     def first_waiting(self, partition: Partition, begin: int) -> int:
         """The first offset from ``begin`` on that was not attempted."""
@@ -141,15 +135,14 @@ def _attempt_in(record: Record) -> Parsed | None:
     return None
 
 
-class TalliedSource:
-    """A reader whose records are counted by lane, and their delays measured, as they are read."""
+class MeasuredSource:
+    """A reader; the delays of what it reads are measured."""
 
-    def __init__(self, reader: KafkaReader, tally: LaneTally, delays: ParseDelays) -> None:
-        self._reader, self._tally, self._delays = reader, tally, delays
+    def __init__(self, reader: KafkaReader, delays: ParseDelays) -> None:
+        self._reader, self._delays = reader, delays
 
     def read_available(self) -> Sequence[Record]:
         records = self._reader.read_available()
-        self._tally.fold(records)
         self._delays.fold(records)
         return records
 

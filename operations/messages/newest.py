@@ -1,4 +1,4 @@
-"""The newest raw messages of some streams, and which streams there are; bounded, and no more."""
+"""The newest raw messages of some streams, and which there are; a stream's newest events."""
 
 import time
 from collections import defaultdict, deque
@@ -8,9 +8,10 @@ from typing import Final, Protocol
 
 from clients.kafka.reader import Offsets, Partition
 from fleetlane.events import headers as ce
+from fleetlane.events.canonical import CanonicalEvent, canonical_event_from
 from fleetlane.events.envelope import Record
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topic_patterns import raw_pattern
+from fleetlane.events.topic_patterns import canonical_pattern, raw_pattern
 
 _RECORDS_MAX: Final = 10_000
 _READ_S_MAX: Final = 10.0
@@ -39,12 +40,10 @@ def newest_messages(kafka: Topics, wanted: Collection[str], *, messages_max: int
     Raises ``KafkaUnreadableError``.
     """
     partitions = kafka.partitions(raw_pattern(*Lane))
-    begins, ends = kafka.beginnings(partitions), kafka.ends(partitions)
     share, until_s = _RECORDS_MAX // max(1, len(partitions)), time.monotonic() + _READ_S_MAX
     newest: defaultdict[tuple[str, str, int], deque[Record]]
     newest, streams = defaultdict(lambda: deque(maxlen=messages_max)), set[str]()
-    starts = {one: max(begins[one], ends[one] - share) for one in ends}
-    for record in kafka.read_between(starts, ends):
+    for record in _newest(kafka, partitions, share):
         stream = (dict(record.headers).get(ce.TYPE) or b"").decode(errors="replace")
         streams.add(stream)
         if stream in wanted:
@@ -61,3 +60,19 @@ def newest_messages(kafka: Topics, wanted: Collection[str], *, messages_max: int
         },
         streams=streams,
     )
+
+
+def newest_events(
+    kafka: Topics, stream: str, *, events_max: int
+) -> Sequence[tuple[Record, CanonicalEvent]]:
+    """The newest of a stream's canonical topic, the newest first; raises as ``newest_messages``."""
+    found = _newest(kafka, kafka.partitions(canonical_pattern(stream)), events_max)
+    records = sorted(found, key=lambda one: -one.timestamp_ms)[:events_max]
+    return [(one, canonical_event_from(one.value or b"")) for one in records]
+
+
+def _newest(kafka: Topics, partitions: list[Partition], records_max: int) -> Iterator[Record]:
+    """Of each partition."""
+    begins, ends = kafka.beginnings(partitions), kafka.ends(partitions)
+    starts = {one: max(begins[one], ends[one] - records_max) for one in ends}
+    return kafka.read_between(starts, ends)

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -57,6 +57,32 @@ class MessageTrace:
         return max(self.attempts, key=weight, default=None)
 
     @property
+    def outcome(self) -> str:
+        return "none yet" if self.best is None else str(self.best.outcome)
+
+    def steps(self) -> Sequence[tuple[int, str]]:
+        """When, in epoch milliseconds, and what happened, in words; in order.
+
+        The API's clock, Kafka's and the job's: no difference between them is a duration.
+        """
+        steps = [(row.received_ms, 2, "counted in fleet.received") for row in self.received]
+        if self.message is not None:
+            steps.append((self.message.arrival_millis, 0, "accepted by the API"))
+        for record, message in self.landings:
+            how = "landed in" if message.attempt == 1 else "lands again in"
+            text = f"{how} {record.position}{_numbers(message)}"
+            steps.append((record.timestamp_ms, 1, text))
+        steps += ((attempt.parsed_ms, 3, _attempt_text(attempt)) for attempt in self.attempts)
+        for parked, _ in self.parked:
+            text = f"parked in {parked.position}: {parked.reason}: {parked.detail}"
+            steps.append((parked.parked_ms, 4, text))
+        written = {(at.topic, event.revision): at.timestamp_ms for at, event in self.events}
+        for (topic, revision), at_ms in written.items():
+            numbers = f", revision {revision}" if revision else ""
+            steps.append((at_ms, 5, f"events in {topic}{numbers}"))
+        return [(at_ms, text) for at_ms, _, text in sorted(steps)]
+
+    @property
     def message(self) -> Message | None:
         """The message as it landed, or as it is parked; ``None`` if both have expired."""
         return next((message for _, message in (*self.landings, *self.parked)), None)
@@ -83,6 +109,21 @@ class MessageTrace:
         """The streams it was sent to: one, unless its id was seen twice."""
         named = {one.stream for one in self.received} | {one.stream for one in self.attempts}
         return named if self.message is None else named | {self.message.stream}
+
+
+def _attempt_text(attempt: Parsed) -> str:
+    why = attempt.reason or attempt.put_off
+    parser = f" by {attempt.parser}" if attempt.parser else ""
+    instead = f" instead of {attempt.instead_of}" if attempt.instead_of else ""
+    came = f", events: {attempt.events}" if attempt.events else ""
+    return (
+        f"{attempt.outcome}{f' ({why})' if why else ''}{parser}{instead} in the {attempt.lane} lane"
+        f"{_numbers(attempt)}{came}, {attempt.parse_us} µs"
+    )
+
+
+def _numbers(one: Message | Parsed) -> str:
+    return f", attempt {one.attempt}" + (f", revision {one.revision}" if one.revision else "")
 
 
 def message_trace(store: RecordStore, wanted_id: str, *, since_ms: int | None) -> MessageTrace:

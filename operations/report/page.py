@@ -42,6 +42,16 @@ type Answers = Mapping[str, Table]
 """By the names of their questions."""
 
 
+def templates_in(*folders: Path) -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folders),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
 def write_report(fleet: Fleet, path: Path) -> None:
     """Ask all questions, and write the page atomically."""
     _, latest_ms = fleet.arrivals_ms()
@@ -73,13 +83,7 @@ def page_of(answers: Answers, *, asked_at_ms: int, latest_ms: int | None) -> str
 
     ``latest_ms`` is the arrival of the latest message in the lake; ``None`` if it is empty.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templates_in(_HERE)
     environment.tests["late"] = traffic.is_late
     return environment.get_template("page.html.j2").render(
         answers=answers,
@@ -88,6 +92,7 @@ def page_of(answers: Answers, *, asked_at_ms: int, latest_ms: int | None) -> str
         charts=_charts(answers),
         colours=COLOURS,
         days=REPORT_DAYS,
+        links={},
         together=_fell_together(answers["silent"].rows),
         period=counted(len(answers["over_time"].rows), "hour")
         if _is_by_hour(answers)

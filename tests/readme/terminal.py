@@ -46,6 +46,10 @@ class Terminal:
             assert time.monotonic() < give_up_s, f"it hangs:\n{self._screen.read_text()}"
             time.sleep(_LOOK_AGAIN_S)
 
+    def shown(self) -> str:
+        """What was printed by what stays."""
+        return self._screen.read_text()
+
     def ctrl_c(self) -> int | None:
         """Interrupt what stays, and return its exit code; ``None`` where nothing does."""
         process, self._stays = self._stays, None

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import httpx
 import pytest
 
 from local.checkout import ROOT
@@ -56,7 +57,7 @@ class Visit:
     events of the first, and ``again`` the same once the platform had been started anew, with the
     versions of the flows that are then ``published``. ``author`` is what was printed in
     each section of docs/parsers.md, ``flows`` of docs/flows.md, ``parked`` of docs/parked.md,
-    ``fleet`` in docs/fleet.md, ``verified`` in docs/first-day.md.
+    ``fleet`` in docs/fleet.md, ``verified`` in docs/first-day.md. ``console`` has pages by path.
     """
 
     first: str
@@ -67,6 +68,7 @@ class Visit:
     flows: Mapping[str, str]
     parked: Mapping[str, str]
     fleet: str
+    console: Mapping[str, str]
     verified: str
     again: str
     published: str
@@ -93,6 +95,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
         flows = {name: followed(OF_FLOWS, name, checkout, terminal) for name in FLOWS_SECTIONS}
         parked = {name: followed(OF_PARKED, name, checkout, terminal) for name in PARKED_SECTIONS}
         fleet = followed(OF_THE_FLEET, "Ask", checkout, terminal)
+        console = console_pages(terminal.shown())
         exit_code = terminal.ctrl_c()
         verified = followed(OF_THE_FIRST_DAY, "2. The same on a laptop", checkout, terminal)
         again = terminal.run(BOTH_POSITIONS)
@@ -107,6 +110,7 @@ def visit(tmp_path_factory: pytest.TempPathFactory) -> Visit:
         flows=flows,
         parked=parked,
         fleet=fleet,
+        console=console,
         verified=verified,
         again=again,
         published=published,
@@ -204,6 +208,40 @@ def test_a_range_that_would_be_replayed_is_counted(visit: Visit) -> None:
 def test_the_fleet_is_asked_and_reported(visit: Visit) -> None:
     assert "of registered" in visit.fleet
     assert visit.fleet.endswith("written to build/fleet-report.html\n")
+
+
+def console_pages(printed: str) -> Mapping[str, str]:
+    """What a browser gets at the address that ``up`` printed."""
+    (address,) = (line.split()[1] for line in printed.splitlines() if line.startswith("console "))
+    paths = ("/", "/flows/tank", "/devices/d-1", "/parked", "/ledger", "/fleet")
+    with httpx.Client(follow_redirects=True, timeout=60, trust_env=False) as browser:
+        at_first = browser.get(address)
+        pages = {path: browser.get(str(at_first.url.join(path))) for path in paths}
+        with browser.stream("GET", str(at_first.url.join("/live"))) as live:
+            pages["/live"] = live
+            first = next(live.iter_lines())
+    assert {one.status_code for one in pages.values()} == {200}
+    return {path: first if path == "/live" else page.text for path, page in pages.items()}
+
+
+def test_the_console_shows_one_s_own_flow_with_its_events_and_what_is_parked(visit: Visit) -> None:
+    page = visit.console["/flows/tank"]
+
+    assert "&#34;share&#34;:0.5" in page
+    assert "5 bytes; a level is 6 bytes" in visit.five_bytes
+    assert "… bytes; a level is … bytes" in visit.console["/parked"]
+
+
+def test_the_console_shows_flows_with_their_rates_once_and_live(visit: Visit) -> None:
+    assert '<a href="/flows/gps">' in visit.console["/"]
+    assert "/s, fleet-tracking" in visit.console["/"]
+    assert visit.console["/live"].startswith('data: "')
+
+
+def test_the_console_shows_one_s_device_the_ledger_and_the_report(visit: Visit) -> None:
+    assert "tracker" in visit.console["/devices/d-1"]
+    assert "Ledger by hour of arrival" in visit.console["/ledger"]
+    assert "At a glance" in visit.console["/fleet"]
 
 
 def test_the_platform_is_verified_as_a_stage_is(visit: Visit) -> None:

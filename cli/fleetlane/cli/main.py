@@ -24,7 +24,9 @@ _DEVICE: Final = {
     "erase": "device.erase:erase",
     "token": "device.register:token",
 }
-_FLEET: Final = _named("fleet", "coverage", "silent", "late", "sizes", "health", "device", "report")
+_FLEET: Final = _named(
+    "fleet", "coverage", "silent", "late", "sizes", "health", "issues", "device", "report"
+)
 _FLOW: Final = {
     **_named("flow.files", "new", "check"),
     "publish": "flow.publish:publish",
@@ -53,6 +55,7 @@ app = group(
     {
         "up": "platform.up:up",
         "demo": "platform.demo:demo",
+        "console": "platform.console:console",
         "device": group("Register devices, show, restrict and erase them.", _DEVICE),
         "doctor": "platform.doctor:doctor",
         "fleet": group("Show coverage, and silent, late and malformed devices.", _FLEET),

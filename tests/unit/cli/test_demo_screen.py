@@ -10,25 +10,12 @@ from fleetlane.cli.commands.platform.demo import (
     commands_to_try,
     ledger_table,
     progress_line,
-    progress_table,
 )
-from fleetlane.events.lanes import Lane
 from local.demo.demo import DemoProgress
-from operations.lanes.tally import LaneCounts
 from operations.ledger.reconciliation import Ledger
 
 PROGRESS = DemoProgress(
-    planned=12_500,
-    sent=12_000,
-    waiting=None,
-    landed={"kafka": 10_950, "spool": 50},
-    lanes={
-        Lane.FAST: LaneCounts(),
-        Lane.STANDARD: LaneCounts(landed=10_900, parsed=9_000, diverted=3),
-        Lane.BULK: LaneCounts(),
-        Lane.SLOW: LaneCounts(landed=100, parked=7),
-    },
-    elapsed_s=9.7,
+    planned=12_500, sent=12_000, waiting=None, landed={"kafka": 10_950, "spool": 50}, elapsed_s=9.7
 )
 LEDGER = Ledger(
     accepted=10, parsed=6, empty=1, duplicate=1, parked=2, lost=0, invented=0, unanswered=3,
@@ -42,23 +29,13 @@ def printed(what: object) -> str:
     return screen.getvalue()
 
 
-def test_a_line_tells_each_lane_that_saw_something() -> None:
+def test_a_line_says_how_far_the_fleet_is_and_where_messages_are_durable() -> None:
     line = progress_line(PROGRESS)
 
-    assert line == (
-        "10 s: sent 12,000 of 12,500; accepted: 10,950 in kafka, 50 in spool"
-        " | standard: landed 10,900, parsed 9,000, diverted 3"
-        " | slow: landed 100, parked 7"
-    )
+    assert line == "10 s: sent 12,000 of 12,500; accepted: 10,950 in kafka, 50 in spool"
 
 
-def test_the_table_has_a_row_for_every_lane() -> None:
-    text = printed(progress_table(PROGRESS))
-
-    assert all(lane.value in text for lane in Lane)
-
-
-def test_elsewhere_than_on_a_terminal_a_line_comes_every_few_seconds() -> None:
+def test_a_line_comes_every_few_seconds() -> None:
     now_s = iter([0.0, 0.0, 0.0, 1.0, 3.5, 3.5])
     screen = io.StringIO()
     shown = ProgressShown(Console(file=screen), monotonic=lambda: next(now_s))

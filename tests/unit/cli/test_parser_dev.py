@@ -12,8 +12,8 @@ from typing import Final
 import pytest
 from typer.testing import CliRunner
 
+from fleetlane.cli.commands.flow.preview import comparison_lines
 from fleetlane.cli.commands.parser.dev import author_loop, files_of, publish_folder
-from fleetlane.cli.commands.parser.live import comparison_lines
 from fleetlane.cli.main import app
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.events.envelope import headers_of

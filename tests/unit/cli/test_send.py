@@ -78,7 +78,7 @@ def test_a_refusal_tells_status_tag_and_why(answer: httpx.Response, told: str) -
     assert str(caught.value) == told
 
 
-def test_each_hop_has_the_time_of_its_own_record(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_step_has_the_time_of_its_own_record(capsys: pytest.CaptureFixture[str]) -> None:
     store = FakeStore()
     store.land(message_of(), at_ms=ARRIVAL_MS + 7)
     store.tell(message_of(), Outcome.PARSED, at_ms=ARRIVAL_MS + 900, events=1)
@@ -86,12 +86,13 @@ def test_each_hop_has_the_time_of_its_own_record(capsys: pytest.CaptureFixture[s
 
     show_outcome(message_trace(store, RAW_ID, since_ms=None), 60)
 
-    *hops, event = capsys.readouterr().out.splitlines()
-    assert hops == [
-        "door      2026-11-03T14:05:09.123Z  standard lane",
-        "Kafka     2026-11-03T14:05:09.130Z  raw.standard/0/0",
-        "parsed    2026-11-03T14:05:10.023Z  in the standard lane by tank@1.0.0: 1 event",
-        "canonical 2026-11-03T14:05:09.123Z  canonical.tank/0/0",
+    *steps, event = capsys.readouterr().out.splitlines()
+    assert steps == [
+        "2026-11-03T14:05:09.123Z  accepted by the API",
+        "2026-11-03T14:05:09.123Z  events in canonical.tank",
+        "2026-11-03T14:05:09.130Z  landed in raw.standard/0/0, attempt 1",
+        "2026-11-03T14:05:10.023Z  parsed by tank@1.0.0 in the standard lane, attempt 1, events: 1,"
+        " 0 µs",
     ]
     assert json.loads(event)["id"] == f"{RAW_ID}-0"
 

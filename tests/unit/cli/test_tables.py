@@ -9,7 +9,7 @@ import typer
 from rich.cells import cell_len
 
 from fleetlane.cli.commands.parked import report
-from fleetlane.cli.commands.platform.demo import ledger_table, progress_table
+from fleetlane.cli.commands.platform.demo import ledger_table
 from fleetlane.cli.commands.platform.status import status_text
 from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.cli.output.parser_results import print_outcome
@@ -25,7 +25,7 @@ from operations.fleet.questions import Question, Row
 from operations.lanes.status import LaneStatus, QueryStatus, Status
 from operations.ledger.standing import StandingLedger
 from operations.messages.parked import ParkedFilter, newest_parked
-from tests.unit.cli.test_demo_screen import LEDGER, PROGRESS
+from tests.unit.cli.test_demo_screen import LEDGER
 from tests.unit.operations.stored_messages import (
     ARRIVAL_MS,
     OTHER_ID,
@@ -102,7 +102,6 @@ def parser_try() -> None:
 
 
 def demo() -> None:
-    typer.echo(progress_table(PROGRESS).partition("\n")[2])
     typer.echo(ledger_table(LEDGER))
 
 

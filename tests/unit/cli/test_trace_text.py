@@ -6,7 +6,7 @@ from base64 import b64decode
 import pytest
 
 from clients.s3.payload_bucket import PayloadMissingError
-from fleetlane.cli.output.trace import trace_json, trace_lines
+from fleetlane.cli.commands.message.why import trace_json, trace_lines
 from fleetlane.events.metadata import Outcome
 from operations.messages.trace import MessageTrace, message_trace
 from tests.unit.operations.stored_messages import ARRIVAL_MS, RAW_ID, FakeStore, message_of
@@ -36,7 +36,10 @@ def test_the_way_is_reported_in_order(trace: MessageTrace) -> None:
 
     assert lines[:2] == [f"message {RAW_ID}", "device  d-17 (valve 2.1)"]
     assert [line[26:] for line in lines if line.startswith("2026-")] == [
+        "accepted by the API",
         "landed in raw.standard/0/0, attempt 1",
+        "events in canonical.tank",
+        "events in canonical.tank, revision 1",
         "parked (malformed) by tank@1.0.0 in the standard lane, attempt 1, 0 µs",
         "parked in parked/0/0: malformed: 5 bytes; a level is 6 bytes",
         "lands again in raw.slow/0/0, attempt 2",

@@ -55,6 +55,15 @@ def test_a_lane_s_rate_and_parked_share_are_those_of_the_last_minute() -> None:
     assert (lane.parsed_per_s, lane.parked_percent) == (1.0, 25.0)
 
 
+def test_a_stream_s_rates_are_those_of_the_last_minute_too() -> None:
+    kafka = MemoryPositions()
+    told(kafka, *[Outcome.PARSED] * 59, Outcome.EMPTY, *[Outcome.PARKED] * 20, ago_s=30)
+
+    status = status_of(kafka, now_ms=NOW_MS)
+
+    assert (status.rates_of("thermo"), status.rates_of("gps")) == ((1.0, 25.0), (0.0, None))
+
+
 def test_what_no_parser_has_read_waits_in_topics_of_its_own_and_blocking_ones_too() -> None:
     kafka = MemoryPositions()
     landed(kafka, "raw.fast", 90, 60, 30)

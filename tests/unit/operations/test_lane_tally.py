@@ -21,22 +21,6 @@ def raw(topic: str, attempt: bytes) -> Record:
     )
 
 
-def test_a_first_landing_counts_for_the_lane_of_its_topic() -> None:
-    tally = LaneTally()
-
-    tally.fold([raw("raw.fast.stream.thermo", b"1"), raw("raw.slow", b"1")])
-
-    assert [counts.landed for counts in tally.counts.values()] == [1, 0, 0, 1]
-
-
-def test_a_diversion_is_no_landing() -> None:
-    tally = LaneTally()
-
-    tally.fold([raw("raw.slow", b"2")])
-
-    assert tally.counts[Lane.SLOW] == LaneCounts()
-
-
 @pytest.mark.parametrize("outcome", Outcome)
 def test_an_attempt_counts_for_its_lane_and_outcome(outcome: Outcome) -> None:
     tally = LaneTally()

@@ -11,6 +11,7 @@ from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import now_ms
 from operations.fleet import devices, traffic
+from operations.fleet.issues import ISSUES
 from operations.fleet.questions import Question
 from operations.lake import fleet_of
 
@@ -71,6 +72,11 @@ def sizes(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOption
 def health(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Malformed messages by firmware, and parse time by parser."""
     _show(where, formats, traffic.FIRMWARE, traffic.PARSERS, days=days)
+
+
+def issues(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
+    """Parked messages by problem: since when, of how many devices, by which firmware and parser."""
+    _show(where, formats, ISSUES, days=days)
 
 
 def device(

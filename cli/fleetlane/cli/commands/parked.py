@@ -106,7 +106,7 @@ def list_parked(
     """
     stores = where.platform_with_kafka().messages
     found = found_parked(stores, chosen.filter(ids))
-    documents = (json.dumps({"id": one.identity, **fields_of(one, _FIELDS)}) for one in found)
+    documents = (json.dumps(fields_of(one, _FIELDS, id=one.identity)) for one in found)
     for line in documents if as_json else report(found, newest, times):
         typer.echo(line)
 

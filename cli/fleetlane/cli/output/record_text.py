@@ -102,6 +102,6 @@ def _shown(value: bytes) -> str:
     return escaped(value.decode(errors="backslashreplace"))
 
 
-def fields_of(found: object, names: str) -> dict[str, Any]:
-    """Its fields by name, for JSON; ``names`` has them with spaces between."""
-    return {name: getattr(found, name) for name in names.split()}
+def fields_of(found: object, names: str, **before: object) -> dict[str, Any]:
+    """Its fields by name, for JSON, behind those ``before``; ``names`` has spaces between."""
+    return before | {name: getattr(found, name) for name in names.split()}

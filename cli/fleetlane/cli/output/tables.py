@@ -7,6 +7,7 @@ row. A file or a pipe has room for everything.
 import shutil
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Final
 
 import typer
@@ -87,10 +88,9 @@ def _widths(
 
 def _laid_out(row: Sequence[str], widths: Sequence[int], aligned: Sequence[bool]) -> Iterator[str]:
     columns = [_folded(text, width) for text, width in zip(row, widths, strict=False)]
-    for place in range(max(map(len, columns))):
+    for line in zip_longest(*columns, fillvalue=""):
         pieces = []
-        for lines, width, is_right in zip(columns, widths, aligned, strict=False):
-            text = lines[place] if place < len(lines) else ""
+        for text, width, is_right in zip(line, widths, aligned, strict=False):
             padding = " " * (width - cell_len(text))
             pieces.append(padding + text if is_right else text + padding)
         yield _GAP.join(pieces).rstrip()

@@ -113,12 +113,10 @@ def _locate(folder: Path, artifacts: list[Path], folders: ExitStack) -> Locate:
     unpacked = {}
     for path in artifacts:
         site = folders.enter_context(TemporaryDirectory())
-        unpacked[site] = unpack(path, Path(site) / "unpacked")
+        unpacked[site] = unpack(path, Path(site))
 
     def locate(owner: str, use: str) -> str | None:
-        for site, manifest in unpacked.items():
-            if manifest.offers(use):
-                return str(Path(site) / "unpacked")
-        return sites.parser(use, project).location
+        offering = (site for site, manifest in unpacked.items() if manifest.offers(use))
+        return next(offering, None) or sites.parser(use, project).location
 
     return locate

@@ -3,37 +3,92 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, closing
 from itertools import batched
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 import msgspec
 
 from fleetlane.cli.commands.parser.message_input import readable
+from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.envelope import Record
 from fleetlane.events.errors import FleetlaneError, ParkedReason
-from fleetlane.events.flows.artifacts import parser_rule_for, split_use
+from fleetlane.events.flows.artifacts import is_of_a_team, parser_rule_for, split_use
 from fleetlane.events.flows.flow import Flow, FlowSet
+from fleetlane.parsers.artifacts.writing import unpack
 from fleetlane.parsers.testkit.differences import NOTHING, Difference, Kind, difference
 from fleetlane.parsers.testkit.flow_checks import Locate
 from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.samples import RecordedMessage
+from fleetlane.parsers.testkit.sites import Project, Sites
 from fleetlane.parsers.testkit.trials import Outcome, Subject
-from operations.messages.newest import NewestMessages
+from operations.flows.publisher import FlowPublisher
+from operations.messages.newest import NewestMessages, newest_messages
+from operations.platform import Platform
 
-MESSAGES_MAX: Final = 100
+_MESSAGES_MAX: Final = 100
 _COMPARED_S_MAX: Final = 20.0
 _TRIALS_AT_ONCE: Final = 10
 _FIELDS_SHOWN_MAX: Final = 5
 _UNPARSED: Final = Outcome(reason=ParkedReason.NO_FLOW, detail="", parse_us=0)
 
+type Newest = Callable[[Collection[str]], NewestMessages]
+"""Reads the newest messages of streams."""
 
-def preview_lines(
-    before: FlowSet,
-    after: FlowSet,
-    locate: Locate,
-    newest: Callable[[Collection[str]], NewestMessages],
-) -> Iterator[str]:
+
+def newest_of(platform: Platform) -> Newest:
+    def read(streams: Collection[str]) -> NewestMessages:
+        with closing(platform.messages.reader()) as kafka:
+            return newest_messages(kafka, streams, messages_max=_MESSAGES_MAX)
+
+    return read
+
+
+class DeployedParsers(ExitStack):
+    """Finds parsers in artifacts. As a context, keeps their folders until it is left."""
+
+    def __init__(self, publisher: FlowPublisher) -> None:
+        super().__init__()
+        self._publisher = publisher
+        self._known: dict[str, str] = {}
+
+    def location(self, owner: str, use: str) -> str | None:
+        """A folder with the parser in it; ``None`` for a built-in format."""
+        if not is_of_a_team(use):
+            return None
+        artifact = self._publisher.found_artifact(owner, use)
+        if artifact.sha256 not in self._known:
+            folder = Path(self.enter_context(TemporaryDirectory()))
+            self._publisher.parsers.fetch(artifact, folder / "artifact.zip")
+            unpack(folder / "artifact.zip", folder / "unpacked")
+            self._known[artifact.sha256] = str(folder / "unpacked")
+        return self._known[artifact.sha256]
+
+
+def comparison_lines(project: Project, publisher: FlowPublisher, newest: Newest) -> Iterator[str]:
+    """A line for each flow of an author's folder, compared with its stream's flow in force.
+
+    Raises:
+        FleetlaneError: The folder's flows are refused, or the platform does not answer.
+    """
+    flows, before = project.flows, publisher.current().by_stream
+    messages = newest(flows)
+    with Sites(uv=uv_program()) as sites, DeployedParsers(publisher) as deployed:
+        for stream, flow in flows.items():
+            found = compared(
+                before.get(stream),
+                flow,
+                messages.of_stream[stream],
+                deployed.location,
+                lambda _, use: sites.parser(use, project).location,
+            )
+            yield f"{stream}: {found if stream in before else f'not in force yet; {found}'}"
+
+
+def preview_lines(before: FlowSet, after: FlowSet, locate: Locate, newest: Newest) -> Iterator[str]:
     """A line a flow that changes, and one for streams that have traffic and no flow after it.
 
     ``before`` and ``after`` are all flows in force. Where Kafka cannot be read, a line says so.

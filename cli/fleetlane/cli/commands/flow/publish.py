@@ -3,15 +3,14 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from fleetlane.cli.commands.flow.files import flows_argument, flows_of, show
-from fleetlane.cli.commands.flow.preview import MESSAGES_MAX, preview_lines
+from fleetlane.cli.commands.flow.preview import DeployedParsers, newest_of, preview_lines
 from fleetlane.cli.options.selection import BadOptionsError, DryRunOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.tables import escaped
@@ -21,10 +20,8 @@ from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.times import now_ms, rfc3339
 from fleetlane.parsers.testkit.flow_checks import checked_flows
-from operations.flows.deployed_parsers import DeployedParsers
 from operations.flows.publisher import FlowPublisher
 from operations.flows.team_policy import team_policy
-from operations.messages.newest import NewestMessages, newest_messages
 from operations.platform import Platform
 
 _DETAILED_MAX: Final = 10
@@ -122,14 +119,6 @@ def _checked(folder: Path, platform: Platform, *, only: bool, shows: bool) -> Fl
                 lines = list(preview_lines(before, after, parsers.location, newest))
             typer.echo("\n".join(map(escaped, lines)))
     return flows
-
-
-def newest_of(platform: Platform) -> Callable[[Collection[str]], NewestMessages]:
-    def read(streams: Collection[str]) -> NewestMessages:
-        with closing(platform.messages.reader()) as kafka:
-            return newest_messages(kafka, streams, messages_max=MESSAGES_MAX)
-
-    return read
 
 
 def versions(

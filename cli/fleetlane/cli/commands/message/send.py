@@ -5,6 +5,7 @@ import json
 from contextlib import closing
 from typing import Annotated
 
+import msgspec
 import typer
 from rich.console import Console
 from rich.progress import DownloadColumn, Progress
@@ -12,12 +13,12 @@ from rich.progress import DownloadColumn, Progress
 from clients.device_api import message_url, sent, upload_form, uploaded
 from fleetlane.cli.commands.device.keys import DeviceKeys
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.trace import hop_lines
+from fleetlane.cli.output.tables import escaped
 from fleetlane.cli.output.waiting import counted, effect_on_interrupt
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import REQUEST_BODY_BYTES_MAX, Lane
 from fleetlane.events.metadata import Outcome
-from fleetlane.events.times import now_ms
+from fleetlane.events.times import now_ms, time_text
 from operations.messages.trace import TRACED_TOPICS, MessageTrace, awaited_trace
 from operations.replay.plans import CLOCKS_APART_MS_MAX
 
@@ -68,7 +69,7 @@ def send(
 ) -> None:
     """Send a message as a device does, and print its receipt (JSON).
 
-    With --wait also when it passed the door, Kafka and its parser, and its events. Exit code 1: it
+    With --wait also when it was accepted, stored and parsed, and its events. Exit code 1: it
     was refused, no answer came, or --wait saw it parked, or did not see it end.
     """
     platform, sent_ms = where.platform(), now_ms()
@@ -107,9 +108,14 @@ def no_flow_note(stream: str) -> str:
 
 
 def show_outcome(trace: MessageTrace, wait_s: float) -> None:
-    """Print each hop; raises ``MessageParkedError`` or ``NoOutcomeError`` where it has no event."""
-    for line in hop_lines(trace):
-        typer.echo(line)
+    """Print each step, and its events as JSON.
+
+    Raises ``MessageParkedError`` or ``NoOutcomeError`` where it has none.
+    """
+    for at_ms, step in trace.steps():
+        typer.echo(f"{time_text(at_ms)}  {escaped(step)}")
+    for _, event in trace.events:
+        typer.echo(escaped(msgspec.json.encode(event).decode()))
     if not trace.has_ended:
         raise NoOutcomeError(trace.raw_id, wait_s)
     if trace.best is not None and trace.best.outcome is Outcome.PARKED:

@@ -18,7 +18,8 @@ import typer
 from fleetlane.cli.command_group import PlatformNotInstalledError
 from fleetlane.cli.commands.parser.check import ExamplesOption, FolderArgument, check
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.waiting import number_of
+from fleetlane.cli.output.tables import escaped
+from fleetlane.cli.output.waiting import counted, number_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.testkit.checking import EXAMPLES
 from fleetlane.parsers.testkit.sites import project_at
@@ -139,9 +140,13 @@ def _comparison(folder: Path, where: PlatformOptions) -> str:
     try:
         if find_spec("operations") is None:
             raise PlatformNotInstalledError
-        from fleetlane.cli.commands.parser.live import comparison  # noqa: PLC0415 - as checked
+        from fleetlane.cli.commands.flow import preview  # noqa: PLC0415 - as checked
 
-        return comparison(project_at(folder), where)
+        project, platform = project_at(folder), where.platform()
+        with counted("comparing with real messages"):
+            newest = preview.newest_of(platform)
+            lines = preview.comparison_lines(project, platform.publisher, newest)
+            return "\n".join(map(escaped, lines))
     except (FleetlaneError, OSError) as problem:
         return f"not compared with real messages: {problem}"
 

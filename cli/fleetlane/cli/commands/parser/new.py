@@ -2,7 +2,6 @@
 
 import json
 import keyword
-import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
@@ -121,6 +120,6 @@ def _name_sources(target: Path) -> None:
 
 def _path_to(folder: Path, target: Path) -> str:
     try:
-        return Path(os.path.relpath(folder, target.resolve())).as_posix()
+        return folder.relative_to(target.resolve(), walk_up=True).as_posix()
     except ValueError:  # on another drive
         return folder.as_posix()

@@ -3,15 +3,11 @@
 import signal
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
 from rich.console import Console
-from rich.live import Live
-from rich.text import Text
 
 from fleetlane.cli.commands.platform.up import sigterm_as_ctrl_c
 from fleetlane.cli.output.tables import table_lines
@@ -32,47 +28,27 @@ _MEANINGS: Final = {
 }
 
 
-class ProgressShown(AbstractContextManager["ProgressShown"]):
-    """Shows each progress it is called with."""
+class ProgressShown:
+    """Prints the progress every few seconds; what the lanes do, the console shows."""
 
     def __init__(
         self, console: Console, *, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._console, self._monotonic = console, monotonic
-        self._live = Live(console=console, auto_refresh=False) if console.is_terminal else None
         self._next_line_s = monotonic()
 
     def __call__(self, progress: DemoProgress) -> None:
-        if self._live is not None:
-            self._live.start()  # where it was not
-            self._live.update(Text(progress_table(progress)), refresh=True)
-        elif self._monotonic() >= self._next_line_s:
+        if self._monotonic() >= self._next_line_s:
             self._console.print(progress_line(progress), soft_wrap=True)
             self._next_line_s = self._monotonic() + _LINE_EVERY_S
 
-    def __exit__(self, *_: object) -> None:
-        if self._live is not None:
-            self._live.stop()
-
-
-def progress_table(progress: DemoProgress) -> str:
-    """A row a lane, what the devices did above it."""
-    headings = ("lane", *asdict(next(iter(progress.lanes.values()))))
-    rows = [
-        (lane.value, *(f"{number:,}" for number in asdict(counts).values()))
-        for lane, counts in progress.lanes.items()
-    ]
-    return "\n".join([_summary(progress), *table_lines(headings, rows, right=headings[1:])])
-
 
 def progress_line(progress: DemoProgress) -> str:
-    """The same in one line; numbers that are 0 are left out."""
-    parts = [_summary(progress)]
-    for lane, counts in progress.lanes.items():
-        shown = [f"{name} {number:,}" for name, number in asdict(counts).items() if number]
-        if shown:
-            parts.append(f"{lane.value}: {', '.join(shown)}")
-    return " | ".join(parts)
+    waiting = "" if progress.waiting is None else f", {progress.waiting:,} on their way"
+    sent = f"sent {progress.sent:,} of {progress.planned:,}"
+    places = ", ".join(f"{number:,} in {place}" for place, number in progress.landed.items())
+    landed = f"; accepted: {places}" if places else ""
+    return f"{progress.elapsed_s:.0f} s: {sent}{waiting}{landed}"
 
 
 def ledger_table(ledger: Ledger) -> str:
@@ -80,14 +56,6 @@ def ledger_table(ledger: Ledger) -> str:
     rows = [(name, f"{getattr(ledger, name):,}", meaning) for name, meaning in _MEANINGS.items()]
     lines = table_lines(("outcome", "messages", "meaning"), rows, right=["messages"])
     return "\n".join([f"The ledger, after {ledger.seconds:.0f} s", *lines])
-
-
-def _summary(progress: DemoProgress) -> str:
-    waiting = "" if progress.waiting is None else f", {progress.waiting:,} on their way"
-    sent = f"sent {progress.sent:,} of {progress.planned:,}"
-    places = ", ".join(f"{number:,} in {place}" for place, number in progress.landed.items())
-    landed = f"; accepted: {places}" if places else ""
-    return f"{progress.elapsed_s:.0f} s: {sent}{waiting}{landed}"
 
 
 def demo(
@@ -121,16 +89,19 @@ def commands_to_try(data: Path) -> list[str]:
 
 def _run(settings: DemoSettings) -> DemoResult:
     notes = Console(stderr=True)
-    with StepsShown(notes) as steps, ProgressShown(notes) as shown:
+    shown = ProgressShown(notes)
+    with StepsShown(notes) as steps:
 
         def on_progress(progress: DemoProgress) -> None:
             steps.finish()
             shown(progress)
 
-        def on_restart(name: str) -> None:
-            notes.print(f"{name} died; it is restarted")
-
-        events = DemoEvents(on_step=steps, on_progress=on_progress, on_restart=on_restart)
+        events = DemoEvents(
+            on_step=steps,
+            on_console=lambda address: notes.print(f"console: {address}", soft_wrap=True),
+            on_progress=on_progress,
+            on_restart=lambda name: notes.print(f"{name} died; it is restarted"),
+        )
         return run_demo(settings, events)
 
 

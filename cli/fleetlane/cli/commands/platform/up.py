@@ -4,7 +4,7 @@ import json
 import shlex
 import signal
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -16,8 +16,6 @@ from fleetlane.cli.options.stage import DataOption, data_folder
 from fleetlane.cli.output.record_text import fields_of
 from fleetlane.cli.output.waiting import StepsShown
 from fleetlane.events.canary import INTERVAL_MS
-from fleetlane.events.canary import STREAMS as CANARY_STREAMS
-from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import LaneTrigger
 from fleetlane.events.times import now_ms, rfc3339
 from local.data_folder import announced, taken_data_folder
@@ -76,12 +74,11 @@ def _run(platform: Platform, data: Path | None) -> None:
     with StepsShown(notes) as on_step:
         endpoints = platform.start(on_step)
     with announced(endpoints, platform.settings.folder):
-        typer.echo(addresses(endpoints))
+        typer.echo(f"{addresses(endpoints)}\nconsole   {platform.start_console()}")
         typer.echo("\nTry, in another terminal:")
-        for command in commands_to_try(platform.flows.values(), data, now_millis=now_ms()):
+        for command in commands_to_try(data, now_millis=now_ms()):
             typer.echo(f"  {command}")
-        typer.echo(f"\n{slow_lane_line(platform.settings.slow_parse_ms_max)}")
-        typer.echo("The first message takes longest: Spark is still starting. Ctrl-C stops it.")
+        typer.echo("\nThe first message takes longest: Spark is still starting. Ctrl-C stops it.")
         try:
             platform.keep_running(
                 until=threading.Event(),
@@ -91,43 +88,17 @@ def _run(platform: Platform, data: Path | None) -> None:
             notes.print("stopping …")
 
 
-def slow_lane_line(parse_ms_max: int) -> str:
-    limit = f"{parse_ms_max / 1000:g} s"
-    return f"The slow lane allows a message {limit} (60 s in AWS); --slow-parse-seconds changes it."
-
-
 def addresses(endpoints: Endpoints) -> str:
     rows = fields_of(endpoints, "api kafka s3 dynamodb")
     return "\n".join(f"{name:<10}{address}" for name, address in rows.items())
 
 
-def commands_to_try(flows: Iterable[Flow], data: Path | None, *, now_millis: int) -> list[str]:
-    """Three commands for this platform: a stream that takes any JSON is the easiest to send to."""
+def commands_to_try(data: Path | None, *, now_millis: int) -> list[str]:
+    """Three commands for this platform, by which a tracker's position becomes an event."""
     option = "" if data is None else f" --data {shlex.quote(str(data))}"
-    known = [flow for flow in flows if flow.stream not in CANARY_STREAMS]
-    flow = next((flow for flow in known if _takes_any_json(flow)), None)
-    if flow is not None:
-        stream, body = flow.stream, json.dumps(_reading(flow, now_millis))
-        send = f"echo '{body}' | ./fleetlane send {stream} - --device my-device{option}"
-    else:
-        stream = known[0].stream if known else "STREAM"
-        send = f"./fleetlane send {stream} FILE --device my-device{option}"
+    position = json.dumps({"at": rfc3339(now_millis), "lat": 47.37, "lon": 8.54})
     return [
         f"./fleetlane device add my-device{option}",
-        send,
-        f"./fleetlane tail canonical.{stream} --from-beginning{option}",
+        f"echo '{position}' | ./fleetlane send gps - --device my-device{option}",
+        f"./fleetlane tail canonical.gps --from-beginning{option}",
     ]
-
-
-def _takes_any_json(flow: Flow) -> bool:
-    rule = flow.parsers[0]
-    is_plain = not rule.options and rule.firmware is None and rule.device_types is None
-    return rule.use == "json" and is_plain and flow.identity.by == "message"
-
-
-def _reading(flow: Flow, at_ms: int) -> dict[str, object]:
-    rule = flow.event_time
-    if rule is None or len(rule.path) > 1:
-        return {"celsius": 21.5}
-    times: dict[str, object] = {"ms": at_ms, "s": at_ms // 1000, "rfc3339": rfc3339(at_ms)}
-    return {rule.field: times[rule.unit], "celsius": 21.5}

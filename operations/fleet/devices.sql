@@ -1,0 +1,105 @@
+-- name: seen
+select
+    device_id,
+    max(coalesce(heard_ms, if(via is null, last_received_ms, null))) as last_ms,
+    max(coalesce(gateway_ms, if(via is null, null, last_received_ms))) as gateway_ms
+from daily where first_received_ms <= $asked_at_ms group by device_id
+
+-- name: seen_keys
+device_id, device_type, status, gateway_id, registered_ms, last_ms, gateway_ms,
+if(last_ms > $asked_at_ms, 0, $asked_at_ms - last_ms) as silent_ms
+
+-- name: coverage
+with senders as (
+    select device_id, bool_or(via is null) as is_direct
+    from received where {in_window} group by device_id
+), fleet as (
+    select device_id from registered where status != 'revoked'
+), counted as (
+    select
+        $days as days,
+        (select count(*) from fleet) as registered,
+        count(*) filter (fleet.device_id is not null and is_direct) as reported,
+        count(*) filter (fleet.device_id is not null and not is_direct) as through_gateway,
+        count(*) filter (fleet.device_id is null) as unregistered
+    from senders left join fleet using (device_id)
+)
+select *, reported / nullif(registered, 0) as share from counted
+
+-- name: device
+select {seen_keys} from registered left join ({seen}) using (device_id)
+where device_id = $device_id
+
+-- name: silent
+with reported as (
+    select distinct device_id from received where {in_window} and via is null
+)
+select {seen_keys}
+from registered anti join reported using (device_id) left join ({seen}) using (device_id)
+where status != 'revoked' and registered_ms <= $since_ms
+order by last_ms is null, last_ms desc, device_id
+
+-- name: days
+with its as (
+    select * from received where {in_window} and device_id = $device_id
+), outcomes as (
+    select
+        id,
+        bool_or(outcome = 'parsed') as is_parsed,
+        bool_or(outcome = 'empty') as is_empty,
+        bool_or(outcome = 'parked') as is_parked
+    from parsed where day >= $since_day and device_id = $device_id group by id
+)
+select
+    day,
+    stream,
+    count(*) as messages,
+    sum(body_bytes)::bigint as body_bytes,
+    count(via) as through_gateway,
+    arg_max(firmware, received_ms) as firmware,
+    count(*) filter (is_parsed) as parsed,
+    count(*) filter (is_empty and not is_parsed) as empty,
+    count(*) filter (is_parked and not is_parsed and not is_empty) as parked,
+    max(received_ms) as last_ms
+from its left join outcomes using (id)
+group by day, stream order by day desc, stream
+
+-- name: gaps
+with spans as (
+    select device_id, stream, start_ms, end_ms
+    from received
+    where {in_window} and start_ms <= end_ms
+        and ($device_id is null or device_id = $device_id)
+), after as (
+    select
+        device_id, stream, start_ms as to_ms,
+        max(end_ms) over (
+            partition by device_id, stream order by start_ms
+            rows between unbounded preceding and 1 preceding
+        ) as from_ms
+    from spans
+)
+select device_id, stream, from_ms, to_ms, to_ms - from_ms as length_ms
+from after where length_ms >= $gap_min_ms
+order by length_ms desc, device_id, stream, from_ms
+limit $gaps_max
+
+-- name: over_time
+with senders as (
+    select
+        {{of_message}} as {{key}}, device_id, bool_or(via is null) as is_direct,
+        count(*) as messages
+    from received where {in_window} group by {{of_message}}, device_id
+), trusted as (
+    from senders
+    semi join (select device_id from registered where status != 'revoked') using (device_id)
+), times as (
+    select unnest({{times}}) as {{key}}
+)
+select
+    {{key}},
+    count(*) filter (is_direct) as reported,
+    count(*) filter (not is_direct) as through_gateway,
+    coalesce(sum(messages), 0)::bigint as messages
+from times left join trusted using ({{key}})
+group by {{key}} order by {{key}}

@@ -1,0 +1,89 @@
+-- name: late
+with lags as (
+    select device_id, device_type, via, received_ms, received_ms - end_ms as lag_ms
+    from received where {in_window} and end_ms is not null
+)
+select
+    device_id,
+    arg_max(device_type, received_ms) as device_type,
+    count(*) as messages,
+    count(*) filter (lag_ms > $over_ms) as late,
+    quantile_disc(lag_ms, 0.5)::bigint as median_lag_ms,
+    late / messages as share,
+    arg_max_null(via, received_ms) as gateway_id
+from lags group by device_id
+having messages >= $messages_min and late >= $share_min * messages
+order by share desc, median_lag_ms desc, device_id
+
+-- name: sizes
+select
+    count(*) as count,
+    coalesce(sum(body_bytes), 0)::bigint as total,
+    quantile_disc(body_bytes, 0.5) as p50,
+    quantile_disc(body_bytes, 0.95) as p95,
+    quantile_disc(body_bytes, 0.99) as p99,
+    max(body_bytes) as max
+from received where {in_window}
+
+-- name: compression
+with summed as (
+    select
+        stream,
+        sum(messages)::bigint as messages,
+        sum(parsed_body_bytes)::bigint as body_bytes,
+        sum(inflated_bytes)::bigint as inflated_bytes
+    from daily where day >= $since_day and first_received_ms <= $asked_at_ms
+    group by stream
+)
+select *, inflated_bytes / nullif(body_bytes, 0) as ratio
+from summed order by body_bytes desc, stream
+
+-- name: firmware
+with failed as (
+    select id, arg_max(reason, attempt) as reason
+    from parsed where day >= $since_day and outcome = 'parked' group by id
+), repaired as (
+    select id
+    from parsed semi join failed using (id)
+    where day >= $since_day and outcome in ('parsed', 'empty')
+), parked as (
+    select id, reason from failed anti join repaired using (id)
+)
+select
+    firmware,
+    count(*) as messages,
+    count(*) filter (parked.reason = 'malformed') as malformed,
+    count(parked.id) as parked,
+    malformed / messages as malformed_share
+from received left join parked using (id)
+where {in_window}
+group by firmware
+order by malformed_share desc, messages desc, firmware
+
+-- name: parsers
+select
+    parser,
+    count(*) as attempts,
+    quantile_disc(parse_us, 0.5) as p50_us,
+    quantile_disc(parse_us, 0.95) as p95_us,
+    quantile_disc(parse_us, 0.99) as p99_us,
+    max(parse_us) as max_us
+from parsed
+where day >= $since_day and parsed_ms > $since_ms and parsed_ms <= $asked_at_ms
+    and parser is not null and put_off is null
+    and (parse_us > 0 or outcome in ('parsed', 'empty'))
+group by parser order by p95_us desc, parser
+
+-- name: histogram
+with counted as (
+    select histogram({{value}}, $bounds::bigint[]) as counts from received where {{where}}
+), bins as (
+    select
+        unnest([null] || $bounds::bigint[]) as low,
+        unnest($bounds::bigint[] || [null]) as high
+)
+select
+    low, high,
+    coalesce(counts[coalesce(high, 9223372036854775807)], 0)::bigint as messages,
+    messages / nullif(sum(messages) over (), 0) as share
+from bins, counted
