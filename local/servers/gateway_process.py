@@ -64,8 +64,6 @@ class LocalConsole(ServerProcess):
     ``url`` holds the token, of this start of the platform alone; no command line has it.
     """
 
-    niceness = 10
-
     def __init__(self, data: Path) -> None:
         folder = data.resolve() / "console"
         folder.mkdir(parents=True, exist_ok=True)
