@@ -28,7 +28,7 @@ from fleetlane.events.times import time_text
 from operations.console.pages import LINKS, Page, Pages
 from operations.fleet import wording
 from operations.report.charts import COLOURS
-from operations.report.page import templates_in
+from operations.templates import templates_in
 
 _HERE: Final = Path(__file__).parent
 _HOSTS: Final = ("127.0.0.1", "localhost")
@@ -46,8 +46,7 @@ _HEADERS: Final = {
 class ConsoleApp:
     """Serves pages to whoever has the token: once in the address, and from then on as a cookie.
 
-    It changes nothing in the platform. Requests by another name than this machine's own are
-    refused: a web page elsewhere could have its name lead here (DNS rebinding).
+    It changes nothing. Requests by any name but this machine's own are refused (DNS rebinding)
     """
 
     def __init__(self, pages: Pages, *, token: str) -> None:
@@ -80,11 +79,9 @@ class ConsoleApp:
         refused = {FleetlaneError: self._refused}
         return Starlette(routes=routes, middleware=guards, exception_handlers=refused)
 
-    def written(
-        self, page: Page, *, template: str = "page.html.j2", is_paused: bool = False
-    ) -> str:
+    def written(self, page: Page, *, of: str = "page.html.j2", is_paused: bool = False) -> str:
         """As HTML: all of it, or its content alone."""
-        return self._templates.get_template(template).render(
+        return self._templates.get_template(of).render(
             page=page, colours=COLOURS, links=LINKS, is_paused=is_paused, words=wording
         )
 
@@ -97,8 +94,7 @@ class ConsoleApp:
         elif self._is_token(request.cookies.get(cookie, "")):
             answer = await answered(request)
         else:
-            note = "Open the address that `fleetlane console` printed: it holds the token."
-            page = Page(title="Who are you?", notes=[note])
+            page = Page(title="Who are you?", template="token.html.j2")
             answer = HTMLResponse(self.written(page), HTTPStatus.UNAUTHORIZED)
         answer.headers.update(_HEADERS)
         return answer
@@ -126,7 +122,7 @@ class ConsoleApp:
 
         def content() -> str:
             page = self._pages.flows(**_chosen(request))
-            return self.written(page, template="content.html.j2")
+            return self.written(page, of="content.html.j2")
 
         async def sent() -> AsyncIterator[str]:
             while True:

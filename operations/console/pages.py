@@ -23,7 +23,7 @@ from operations.ledger.standing import standing_ledger
 from operations.messages.newest import newest_events
 from operations.messages.trace import message_trace
 from operations.platform import Platform
-from operations.report.page import REPORT_DAYS, answers_of, page_of
+from operations.report.page import REPORT_DAYS, report_of
 
 LINKS: Final = {
     "device_id": "/devices/",
@@ -199,8 +199,7 @@ class Pages:
 
     def _report(self) -> str:
         with fleet_of(self._platform, asked_at_ms=now_ms()) as fleet:
-            _, latest_ms = fleet.arrivals_ms()
-            return page_of(answers_of(fleet), asked_at_ms=fleet.asked_at_ms, latest_ms=latest_ms)
+            return report_of(fleet)
 
 
 def _read[T](notes: list[str], found: Callable[[], T]) -> T | None:

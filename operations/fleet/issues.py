@@ -16,8 +16,7 @@ _SQL: Final = queries("issues.sql", hour_ms=str(HOUR_MS))
 def _by_hour(row: Row) -> str:
     """A block an hour of the last day, as high as its share of the fullest."""
     most = max(row["hours"], default=0)
-    high = len(_BLOCKS) - 1
-    return "".join(_BLOCKS[-(-high * one // most)] for one in row["hours"]) if most else NONE
+    return "".join(_BLOCKS[-(-8 * one // most)] for one in row["hours"]) if most else NONE
 
 
 ISSUES: Final = Question(
@@ -39,6 +38,5 @@ ISSUES: Final = Question(
 """Most messages first. A message that was parked again counts once, as it was parked last.
 
 ``new_since`` is the parser, with its version, that the first of them was parked by, where another
-version of it ran before: that one parked nothing alike. ``hours`` are counts of the last 24, by
-when they were parked, the latest last.
+version of it ran before: that one parked nothing alike. ``hours``: the last 24, the latest last.
 """

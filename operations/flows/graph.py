@@ -9,12 +9,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-import jinja2
-
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.lanes import Lane
 from fleetlane.events.topics import PARKED, canonical_topic, unique_topic
+from operations.templates import templates_in
 
 _ROW_PX: Final = 42
 _COLUMN_PX: Final = 212
@@ -103,22 +102,20 @@ class FlowGraph:
             one: (_left_px(self.nodes[one].kind), round(_HEADER_PX + row * _ROW_PX))
             for one, row in rows.items()
         }
-        templates = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(Path(__file__).parent),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        return templates.get_template("graph.svg.j2").render(
-            width=2 * _MARGIN_PX + _COLUMN_PX * (len(_COLUMNS) - 1) + _NODE_PX,
-            height=round(_HEADER_PX + _ROW_PX * (1 + max(rows.values(), default=0))) + _MARGIN_PX,
-            columns=[(_left_px(kind), title) for kind, title in _COLUMNS.items()],
-            nodes=[(self.nodes[one], *place) for one, place in places.items()],
-            edges=[(*places[one], *places[two]) for one, two in self.edges],
-            node_px=_NODE_PX,
-            node_height_px=_NODE_HEIGHT_PX,
-            links=links,
+        return (
+            templates_in(Path(__file__).parent)
+            .get_template("graph.svg.j2")
+            .render(
+                width=2 * _MARGIN_PX + _COLUMN_PX * (len(_COLUMNS) - 1) + _NODE_PX,
+                height=round(_HEADER_PX + _ROW_PX * (1 + max(rows.values(), default=0)))
+                + _MARGIN_PX,
+                columns=[(_left_px(kind), title) for kind, title in _COLUMNS.items()],
+                nodes=[(self.nodes[one], *place) for one, place in places.items()],
+                edges=[(*places[one], *places[two]) for one, two in self.edges],
+                node_px=_NODE_PX,
+                node_height_px=_NODE_HEIGHT_PX,
+                links=links,
+            )
         )
 
     def _rows(self) -> Mapping[str, float]:

@@ -1,5 +1,6 @@
 """The state of the lanes, from Kafka alone: parse rate, backlog, oldest waiting message."""
 
+import re
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Offsets, Par
 from clients.kafka.security import security_configuration
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane
-from fleetlane.events.topic_patterns import raw_pattern
+from fleetlane.events.topic_patterns import lane_of, raw_pattern
 from fleetlane.events.topics import FLEET_PARSED, MIRRORED_GROUPS, seen_and_stalled_ms
 from operations.lanes.tally import LaneCounts, LaneTally
 from operations.messages.newest import Topics
@@ -44,18 +45,20 @@ class KafkaPositions(KafkaReader):
         if listed.errors:  # a part would look as if no query read the rest
             raise KafkaUnreadableError(str(listed.errors[0]))
         names = sorted(one.group_id for one in listed.valid if one.group_id.startswith(prefix))
-        return {name: self._positions(name) for name in names}
+        asked = {name: self._asked(name) for name in names}  # a request takes one group alone
+        return {name: _positions_in(_result(answer)) for name, answer in asked.items()}
 
-    def _positions(self, group: str) -> dict[Partition, Position]:
-        answer = self._admin.list_consumer_group_offsets(
-            [ConsumerGroupTopicPartitions(group)], request_timeout=_ANSWER_S
-        )
-        found = _result(answer[group]).topic_partitions or []
-        return {
-            (one.topic, one.partition): Position(one.offset, one.metadata or "")
-            for one in found
-            if one.offset >= 0
-        }
+    def _asked(self, group: str) -> "Future[Any]":
+        asked = [ConsumerGroupTopicPartitions(group)]
+        return self._admin.list_consumer_group_offsets(asked, request_timeout=_ANSWER_S)[group]
+
+
+def _positions_in(answer: ConsumerGroupTopicPartitions) -> dict[Partition, Position]:
+    return {
+        (one.topic, one.partition): Position(one.offset, one.metadata or "")
+        for one in answer.topic_partitions or []
+        if one.offset >= 0
+    }
 
 
 def _result(answer: "Future[Any]") -> Any:
@@ -135,11 +138,14 @@ def status_of(kafka: Positions, *, now_ms: int) -> Status:
     """
     groups = kafka.groups(MIRRORED_GROUPS)
     window_s, tally = _recent_attempts(kafka, now_ms)
+    read = {topic for positions in groups.values() for topic, _ in positions}
+    topics = "|".join((raw_pattern(*Lane), *map(re.escape, sorted(read))))
+    ends = kafka.ends(kafka.partitions(topics))
     return Status(
         at_ms=now_ms,
         window_s=window_s,
-        lanes=tuple(_lane(kafka, lane, groups, tally, window_s) for lane in Lane),
-        queries=tuple(_query(kafka, name, read, tally) for name, read in groups.items()),
+        lanes=tuple(_lane(kafka, lane, groups, tally, window_s, ends) for lane in Lane),
+        queries=tuple(_query(name, read, tally, ends) for name, read in groups.items()),
         streams=tally.streams,
     )
 
@@ -159,10 +165,10 @@ def _recent_attempts(kafka: Positions, now_ms: int) -> tuple[float, LaneTally]:
 
 
 def _lane(
-    kafka: Positions, lane: Lane, groups: Groups, tally: LaneTally, window_s: float
+    kafka: Positions, lane: Lane, groups: Groups, tally: LaneTally, window_s: float, ends: Offsets
 ) -> LaneStatus:
-    partitions = kafka.partitions(raw_pattern(lane))
-    begins, ends = _unread(kafka, partitions, groups), kafka.ends(partitions)
+    partitions = [one for one in ends if lane_of(one[0]) is lane]
+    begins = _unread(kafka, partitions, groups)
     begins = {one: tally.first_waiting(one, begin) for one, begin in begins.items()}
     first = {one: min(begins[one] + 1, ends[one]) for one in partitions}
     keys = (record.key or b"" for record in kafka.read_between(begins, first))  # arrival times
@@ -189,15 +195,13 @@ def _unread(kafka: Positions, partitions: list[Partition], groups: Groups) -> Of
 
 
 def _query(
-    kafka: Positions, group: str, read: Mapping[Partition, Position], tally: LaneTally
+    group: str, read: Mapping[Partition, Position], tally: LaneTally, ends: Offsets
 ) -> QueryStatus:
     done = tally if group.startswith(_PARSERS) else LaneTally()
-    known = set(kafka.partitions("|".join({topic for topic, _ in read}).replace(".", r"\.")))
-    ends = kafka.ends(known & read.keys())
     notes = [found for _, note in read.values() if (found := seen_and_stalled_ms(note))]
     return QueryStatus(
         query=group.removeprefix(MIRRORED_GROUPS),
-        waiting=sum(done.waiting(one, read[one].offset, end) for one, end in ends.items()),
+        waiting=sum(done.waiting(one, read[one].offset, ends[one]) for one in ends.keys() & read),
         seen_ms=max((seen_ms for seen_ms, _ in notes), default=None),
         stalled_ms=max((stalled_ms for _, stalled_ms in notes), default=0),
     )

@@ -5,14 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import jinja2
-
 from fleetlane.events.times import DAY_MS
 from operations.fleet import devices, traffic, wording
 from operations.fleet.fleet import Fleet
 from operations.fleet.questions import Row, Table
 from operations.fleet.wording import counted, micros, number, percent
 from operations.report.charts import ASIDE, COLOURS, GOOD, WATCH, Bar, Bars, Colour, Columns
+from operations.templates import templates_in
 
 _HERE: Final = Path(__file__).parent
 _BARS_MAX: Final = 10
@@ -42,24 +41,19 @@ type Answers = Mapping[str, Table]
 """By the names of their questions."""
 
 
-def templates_in(*folders: Path) -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(folders),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-
-
 def write_report(fleet: Fleet, path: Path) -> None:
-    """Ask all questions, and write the page atomically."""
-    _, latest_ms = fleet.arrivals_ms()
-    page = page_of(answers_of(fleet), asked_at_ms=fleet.asked_at_ms, latest_ms=latest_ms)
+    """Write the page atomically."""
+    page = report_of(fleet)
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f"{path.name}.new")
     beside.write_text(page, encoding="utf-8")
     beside.replace(path)
+
+
+def report_of(fleet: Fleet) -> str:
+    """Ask all questions, and give the page."""
+    _, latest_ms = fleet.arrivals_ms()
+    return page_of(answers_of(fleet), asked_at_ms=fleet.asked_at_ms, latest_ms=latest_ms)
 
 
 def answers_of(fleet: Fleet) -> Answers:

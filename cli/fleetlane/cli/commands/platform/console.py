@@ -24,8 +24,7 @@ def console(
 ) -> None:
     """Serve pages of flows, devices, messages and the ledger; Ctrl-C stops it.
 
-    They change nothing, and are on this machine alone. Whoever has the address that is printed may
-    look. Of a deployed stage they lack what is in Kafka, unless this runs near it.
+    Whoever has the address may look. A stage's lack what is in Kafka, unless this runs near it.
     """
     platform = where.platform()
     has_kafka = is_near_kafka() or platform.operator_host is None
