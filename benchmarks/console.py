@@ -8,6 +8,7 @@ page of 200 flows is written; ``--picture`` keeps the top of that page as PNG.
 """
 
 import argparse
+import shutil
 import statistics
 import sys
 import threading
@@ -22,6 +23,7 @@ import httpx
 from playwright.sync_api import sync_playwright
 
 from benchmarks.kept_numbers import write_numbers
+from benchmarks.latency.percentiles import percentile_ms
 from benchmarks.running.process_tree import tree_cpu_s
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.lanes import Lane
@@ -114,7 +116,9 @@ def photograph(page: str, picture: Path) -> None:
     html = picture.with_suffix(".html").absolute()
     html.write_text(page, encoding="utf-8")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell")
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium-headless-shell")
+        )
         shown = browser.new_page(viewport={"width": 1500, "height": 900})
         shown.goto(html.as_uri())
         shown.screenshot(path=picture)
@@ -155,7 +159,7 @@ def cpu_share(console: LocalConsole, seconds: float) -> float:
 def pages_ms(address: str, platform: OperatorsPlatform, seconds: float) -> Mapping[str, object]:
     """Each page once counts for nothing: what it needs is imported then."""
     device = next(iter(platform.registry.ids("")))
-    took_ms: defaultdict[str, list[float]] = defaultdict(list)
+    took_ms: defaultdict[str, list[int]] = defaultdict(list)
     with httpx.Client(follow_redirects=True, timeout=60, trust_env=False) as browser:
         first = browser.get(address).raise_for_status()
         until_s = time.monotonic() + seconds
@@ -163,22 +167,18 @@ def pages_ms(address: str, platform: OperatorsPlatform, seconds: float) -> Mappi
             for path in PATHS:
                 began_s = time.perf_counter()
                 browser.get(str(first.url.join(path.format(device=device))))
-                took_ms[path].append(1_000 * (time.perf_counter() - began_s))
+                took_ms[path].append(round(1_000 * (time.perf_counter() - began_s)))
             time.sleep(STALE_AFTER_S)
-    counted = {path: sorted(found[1:]) for path, found in took_ms.items()}
-    every = sorted(one for found in counted.values() for one in found)
+    counted = {path: found[1:] for path, found in took_ms.items()}
+    every = [one for found in counted.values() for one in found]
     return {
-        "page_p95_ms": round(_quantile(every, P95)),
+        "page_p95_ms": percentile_ms(every, P95),
         "pages": len(every),
         "pages_ms": {
-            path: {"p50": round(_quantile(found, 0.5)), "p95": round(_quantile(found, P95))}
+            path: {"p50": percentile_ms(found, 0.5), "p95": percentile_ms(found, P95)}
             for path, found in counted.items()
         },
     }
-
-
-def _quantile(ordered: list[float], share: float) -> float:
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,12 @@
 """Puts what fleets of three sizes need into docs/scale.md: `.venv/bin/python -m docs.scale`."""  # noqa: INP001
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from docs.tables import tables_put
 from fleetlane.events.lanes import Lane
 from infra.cost.backend import brokers_needed, workers_needed
 from infra.cost.bill import bill, message_usd
@@ -20,6 +23,9 @@ from infra.stages import settings_of, stage_from
 DOCUMENT: Final = Path(__file__).with_suffix(".md")
 BEGIN: Final = "<!-- what `python -m docs.scale` writes: begin -->"
 END: Final = "<!-- what `python -m docs.scale` writes: end -->"
+with_tables: Final = partial(tables_put, begin=BEGIN, end=END, name="docs/scale.md")
+"""The document with these tables between its markers."""
+
 FLEETS: Final = (100_000, 1_000_000, 100_000_000)
 EVERY_S: Final = 300
 BODY_KIB: Final = 1.0
@@ -127,45 +133,33 @@ def breaks_at(need: Need, limit: float) -> int:
 
 def stages_for(devices: float) -> int:
     """So many that the peak of each is within the stage's own limit of requests."""
-    per_s = 3 * devices / EVERY_S
-    return max(1, -int(-per_s // STAGE.requests_per_s))
+    per_s = fleet_of(1).peak * devices / EVERY_S
+    return max(1, math.ceil(per_s / STAGE.requests_per_s))
 
 
-def _needs(devices: int) -> Iterator[str]:
+def _needs(devices: int) -> Mapping[str, str]:
     stages = stages_for(devices)
-    at = fleet_of(devices / stages)
-    mean_per_s = devices / EVERY_S
+    at, mean_per_s = fleet_of(devices / stages), devices / EVERY_S
     usd = stages * bill(at).usd
-    yield f"{stages:,}"
-    yield f"{mean_per_s:,.0f}, {at.peak * mean_per_s:,.0f}"
-    yield f"{ingest_at_once(at):,.0f}, {authorizer_at_once(at):,.0f}"
-    yield f"{reads_per_s(at):,.0f}"
-    yield f"{brokers_needed(at)}, of {STAGE.broker_count}"
-    yield f"{workers(at)}, of {sum(at.workers.values())}"
-    yield f"{payloads_per_s(at):,.0f}"
-    yield f"{usd:,.0f}"
-    yield f"{1_000 * usd / devices:,.2f}"
-
-
-_ROWS: Final = (
-    "stages like prod",
-    "messages a second of all, mean and peak",
-    "runs at once of a stage at the peak: ingest, authorizer",
-    "reads of a stage's registry a second at the peak",
-    "brokers of a stage",
-    "workers of a stage's four lanes, drivers included",
-    "requests to S3 a second for large bodies of a stage at the peak",
-    "USD a month for all, the prices' tiers by stage",
-    "USD a month for a thousand devices",
-)
-
-
-def with_tables(document: str, tables: str) -> str:
-    """The document with these tables between its markers."""
-    before, _, rest = document.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    assert end, f"docs/scale.md has no lines {BEGIN!r} and {END!r}, in this order"
-    return f"{before}{BEGIN}\n\n{tables}\n\n{END}{after}"
+    return {
+        "stages like prod": f"{stages:,}",
+        "messages a second of all, mean and peak": (
+            f"{mean_per_s:,.0f}, {at.peak * mean_per_s:,.0f}"
+        ),
+        "runs at once of a stage at the peak: ingest, authorizer": (
+            f"{ingest_at_once(at):,.0f}, {authorizer_at_once(at):,.0f}"
+        ),
+        "reads of a stage's registry a second at the peak": f"{reads_per_s(at):,.0f}",
+        "brokers of a stage": f"{brokers_needed(at)}, of {STAGE.broker_count}",
+        "workers of a stage's four lanes, drivers included": (
+            f"{workers(at)}, of {sum(at.workers.values())}"
+        ),
+        "requests to S3 a second for large bodies of a stage at the peak": (
+            f"{payloads_per_s(at):,.0f}"
+        ),
+        "USD a month for all, the prices' tiers by stage": f"{usd:,.0f}",
+        "USD a month for a thousand devices": f"{1_000 * usd / devices:,.2f}",
+    }
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
@@ -174,9 +168,9 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def report() -> str:
-    columns = [list(_needs(devices)) for devices in FLEETS]
+    columns = [_needs(devices) for devices in FLEETS]
     needs = [["", *(f"{devices:,} devices" for devices in FLEETS)]]
-    needs += [[name, *(column[at] for column in columns)] for at, name in enumerate(_ROWS)]
+    needs += [[name, *(column[name] for column in columns)] for name in columns[0]]
     found = sorted((breaks_at(need, limit), name) for name, (need, limit, _) in LIMITS.items())
     breaks = [["what", "limit", "of", "reached by devices"]]
     breaks += [[one, f"{LIMITS[one][1]:,}", LIMITS[one][2], f"{at:,}"] for at, one in found]
