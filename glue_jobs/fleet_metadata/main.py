@@ -51,6 +51,7 @@ def _row() -> Column:
         _text(ce.DATA_REF).isNotNull().alias("by_reference"),
         _number(ce.START_MILLIS).alias("start_ms"),
         _number(ce.END_MILLIS).alias("end_ms"),
+        F.unix_millis("timestamp").alias("landed_ms"),
         _text(ce.ATTEMPT).alias("attempt"),
     )
 

@@ -1,4 +1,4 @@
-"""Each flow's last hour: alerts when too few devices report, or too many messages are parked."""
+"""Each flow's last hour: alerts when few devices report, much is parked, or much is late."""
 
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -14,12 +14,13 @@ from pyspark.sql import functions as F
 from clients.flows.store import CurrentFlows
 from fleetlane.events import canary
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lake.tables import HOURLY
+from fleetlane.events.lake.tables import HOURLY, OBJECTIVES
 from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import DAY_MS, HOUR_MS, day_of
 from glue_jobs.engine.session import table_name
 from glue_jobs.fleet_watch.flow_hours import WEEK_MS, WEEKS, Finding, FlowHour, findings
+from glue_jobs.fleet_watch.objectives import LONGEST_HOURS, Burning, ObjectiveHour, burning
 
 POLL_INTERVAL_S: Final = 300
 SILENT_MS: Final = 2 * HOUR_MS
@@ -33,6 +34,7 @@ class Hours(Protocol):
 
     def latest_ms(self) -> int | None: ...
     def since(self, since_ms: int, streams: Collection[str]) -> Sequence[FlowHour]: ...
+    def objectives_since(self, since_ms: int) -> Sequence[ObjectiveHour]: ...
 
 
 class FlowWatch:
@@ -84,15 +86,19 @@ class FlowWatch:
         flows = self._flows.current().by_stream
         hours = self._hours.since(at_ms - WEEKS * WEEK_MS, flows.keys())
         found = list(findings(hours, at_ms=at_ms, streams=flows.keys() - canary.STREAMS))
+        of_objectives = self._hours.objectives_since(at_ms - LONGEST_HOURS * HOUR_MS)
+        fast = list(burning(of_objectives, at_ms=at_ms, flows=flows))
         now_ms = self._now_ms()
         alerts = [_alert(one, flows[one.hour.stream].owner, now_ms=now_ms) for one in found]
+        alerts += [_burn(one, flows[one.stream].owner, at_ms, now_ms=now_ms) for one in fast]
         if alerts:
-            _log.warning("%d flows are not as usual in the last hour", len(alerts))
+            _log.warning("%d alerts about flows in the last hour", len(alerts))
             self._send(alerts)
         low = sum(one.kind is AlertKind.LOW_COVERAGE for one in found)
         self._values = {
             JobMetric.LOW_COVERAGE_FLOWS: low,
             JobMetric.MUCH_PARKED_FLOWS: len(found) - low,
+            JobMetric.BURNING_FLOWS: len({one.stream for one in fast}),
         }
 
 
@@ -112,6 +118,23 @@ def _alert(finding: Finding, owner: str, *, now_ms: int) -> Alert:
     return replace(alert, messages=hour.concluded, parked=hour.parked, parked_max=finding.limit)
 
 
+def _burn(one: Burning, owner: str, at_ms: int, *, now_ms: int) -> Alert:
+    kind = AlertKind.OBJECTIVE_BURNS
+    return Alert(
+        id=f"{kind}/{one.stream}/{one.objective}/{at_ms}",
+        kind=kind,
+        at_ms=now_ms,
+        stream=one.stream,
+        owner=owner,
+        from_ms=at_ms + HOUR_MS - one.hours * HOUR_MS,
+        window_s=one.hours * HOUR_MS // 1_000,
+        objective=one.objective,
+        messages=one.messages,
+        late=one.late,
+        late_max=one.late_max,
+    )
+
+
 class LakeUnreadableError(FleetlaneError):
     """The lake cannot be read now; before its first batch there is none."""
 
@@ -129,7 +152,7 @@ def reading_lake() -> Iterator[None]:
 
 
 class LakeHours:
-    """Reads a table that another job writes. Both may raise ``LakeUnreadableError``."""
+    """Reads tables that another job writes. All may raise ``LakeUnreadableError``."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
@@ -152,3 +175,10 @@ class LakeHours:
         hours = hours.where(F.col("stream").isin([*streams]))
         rows = hours.select(*names, concluded.alias("concluded")).collect()
         return [FlowHour(**row.asDict()) for row in rows]
+
+    @reading_lake()
+    def objectives_since(self, since_ms: int) -> Sequence[ObjectiveHour]:
+        """How flows kept their objectives in the hours that began at ``since_ms`` or later."""
+        is_since = (F.col("day") >= day_of(since_ms)) & (F.col("hour_ms") >= since_ms)
+        hours = self._session.table(table_name(self._session, OBJECTIVES)).where(is_since)
+        return [ObjectiveHour(*row) for row in hours.select(*ObjectiveHour._fields).collect()]

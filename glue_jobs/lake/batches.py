@@ -3,12 +3,14 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from clients.flows.store import CurrentFlows
 from fleetlane.events.job_arguments import LakeArguments, LakeTables
 from fleetlane.events.lake import tables
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, canonical_topic
@@ -24,11 +26,28 @@ from glue_jobs.lake.upkeep import LeaseGuard
 
 TABLES_OF: Final[Mapping[LakeTables, tuple[tables.LakeTable, ...]]] = {
     LakeTables.EVENTS: (tables.EVENTS, tables.REPEATS, tables.PARKED),
-    LakeTables.FLEET: (tables.RECEIVED, tables.PARSED, tables.DAILY, tables.HOURLY, tables.LEDGER),
+    LakeTables.FLEET: (
+        *(tables.RECEIVED, tables.PARSED, tables.DAILY, tables.HOURLY),
+        *(tables.OBJECTIVES, tables.LEDGER),
+    ),
     LakeTables.ARCHIVE: (tables.RAW,),
 }
 
 _QUERY_ID: Final = "sql.streaming.queryId"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What a batch needs beside its records.
+
+    ``erased_until_ms`` reads, before each batch, what of which devices stays away. ``flows`` say
+    which objectives there are: without them none is judged.
+    """
+
+    deduped: DedupedStreams
+    erased_until_ms: Callable[[], Mapping[str, int]]
+    bodies: ArchivedBodies | None = None
+    flows: CurrentFlows | None = None
 
 
 class LakeBatches:
@@ -38,21 +57,11 @@ class LakeBatches:
     """
 
     def __init__(
-        self,
-        session: SparkSession,
-        arguments: LakeArguments,
-        guard: LeaseGuard,
-        *,
-        deduped: DedupedStreams,
-        erased_until_ms: Callable[[], Mapping[str, int]],
-        bodies: ArchivedBodies | None = None,
+        self, session: SparkSession, arguments: LakeArguments, guard: LeaseGuard, beside: Beside
     ) -> None:
-        """``erased_until_ms`` reads, before each batch, what of which devices stays away."""
-        self._arguments, self._guard, self._deduped = arguments, guard, deduped
-        self._bodies = bodies
-        self._erased_until_ms = erased_until_ms
+        self._arguments, self._guard, self._beside = arguments, guard, beside
         self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
-        self._token, self._counts = 0, DayCounts(session, self._logs)
+        self._token, self._counts = 0, DayCounts(session, self._logs, beside.flows)
 
     def write(self, records: DataFrame, number: int) -> None:
         """Write a batch; for ``foreachBatch``.
@@ -70,9 +79,10 @@ class LakeBatches:
                 case LakeTables.FLEET:
                     self._write_fleet(records, batch, check)
                 case LakeTables.ARCHIVE:
-                    assert self._bodies is not None, "the archive keeps bodies too"
+                    bodies = self._beside.bodies
+                    assert bodies is not None, "the archive keeps bodies too"
                     target = self._target(tables.RAW, batch, check)
-                    write_raw(records, target, self._bodies, self._erased_until_ms())
+                    write_raw(records, target, bodies, self._beside.erased_until_ms())
 
     def count(self) -> float:
         """Count the days that batches touched; gives for how many seconds, once it had its turn.
@@ -101,9 +111,11 @@ class LakeBatches:
 
     def _write_events(self, records: DataFrame, batch: Batch, check: Check) -> None:
         is_parked = F.col("topic") == PARKED
-        erased_until_ms = self._erased_until_ms()
+        erased_until_ms = self._beside.erased_until_ms()
         # It comes by ``unique.<stream>`` too, or came: from the beginning on.
-        again = F.col("topic").isin([canonical_topic(one) for one in self._deduped.windows_s()])
+        again = F.col("topic").isin(
+            [canonical_topic(one) for one in self._beside.deduped.windows_s()]
+        )
         # Those that several messages may have: of which of them it comes there, nobody knows.
         event = F.col("value").cast("string")
         id_, raw_id = (F.get_json_object(event, f"$.{name}") for name in ("id", "rawid"))
@@ -116,7 +128,7 @@ class LakeBatches:
             merge(parked, self._target(tables.PARKED, batch, check))
 
     def _write_fleet(self, records: DataFrame, batch: Batch, check: Check) -> None:
-        erased_until_ms, level = self._erased_until_ms(), StorageLevel.MEMORY_AND_DISK_DESER
+        erased_until_ms, level = self._beside.erased_until_ms(), StorageLevel.MEMORY_AND_DISK_DESER
         received = received_rows(records.where(F.col("topic") == FLEET_RECEIVED))
         received = without_erased(received, tables.RECEIVED, erased_until_ms)
         parsed = parsed_rows(records.where(F.col("topic") == FLEET_PARSED))

@@ -1,14 +1,27 @@
 """What is counted of whole days, written anew between the batches that touch them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from fleetlane.events.lake.tables import DAILY, HOURLY, PARSED, RECEIVED, LakeTable
-from fleetlane.events.times import HOUR_MS, day_of, now_ms
+from clients.flows.store import CurrentFlows, FlowsUnavailableError
+from fleetlane.events.flows.flow import Flow
+from fleetlane.events.lake.objectives import objective_hours
+from fleetlane.events.lake.tables import (
+    DAILY,
+    EVENTS,
+    HOURLY,
+    OBJECTIVES,
+    PARSED,
+    RECEIVED,
+    LakeTable,
+)
+from fleetlane.events.times import DAY_MS, EPOCH, HOUR_MS, day_of, now_ms
+from glue_jobs.engine.session import table_name
 from glue_jobs.lake.commits import TableLog
 from glue_jobs.lake.merging import Check, write_days
 from glue_jobs.lake.summaries import closed_hour_ms, daily_rows, hourly_rows
@@ -24,8 +37,13 @@ class DayCounts:
     ``has_failed`` says that the last call of ``write`` did.
     """
 
-    def __init__(self, session: SparkSession, logs: Mapping[LakeTable, TableLog]) -> None:
-        self._session, self._logs = session, logs
+    def __init__(
+        self,
+        session: SparkSession,
+        logs: Mapping[LakeTable, TableLog],
+        flows: CurrentFlows | None = None,
+    ) -> None:
+        self._session, self._logs, self._flows = session, logs, flows
         self._by_device, self._by_hour = set[date](), set[date]()
         self._until_an_hour_is_over = set[date]()
         self._latest_ms = self._closed_ms = 0
@@ -76,8 +94,32 @@ class DayCounts:
                 self._logs[HOURLY],
                 check,
             )
+            self._write_objectives(hours_of, closed_ms, check)
             self._by_hour -= {*hours_of}
         self.has_failed = False
+
+    def _write_objectives(self, days: Sequence[date], closed_ms: int, check: Check) -> None:
+        """Judge flows that have an objective, as far as they and the lake's events can be read."""
+        flows: Sequence[Flow] = ()
+        with suppress(FlowsUnavailableError):
+            flows = () if self._flows is None else self._flows.current().flows
+        events = table_name(self._session, EVENTS)
+        if not any(flow.objective for flow in flows) or not self._session.catalog.tableExists(
+            events
+        ):
+            return
+        first_ms, last_ms = (DAY_MS * (day - EPOCH.date()).days for day in (days[0], days[-1]))
+        arrived = f"arrival_ms between {first_ms} and {last_ms + DAY_MS}"
+        of_events = f"(select * from {events} where {arrived})"  # noqa: S608 - ours
+
+        def rows() -> DataFrame:
+            for table, some in zip((RECEIVED, PARSED), self._of(days), strict=True):
+                some.createOrReplaceTempView(table.name)
+            names = {table.name: table.name for table in (RECEIVED, PARSED)}
+            hours = self._session.sql(objective_hours(flows, **names, events=of_events))
+            return hours.where(F.col("hour_ms") <= closed_ms)
+
+        write_days(rows, self._logs[OBJECTIVES], check)
 
     def _of(self, days: Sequence[date]) -> Iterator[DataFrame]:
         """The rows of ``received`` and of ``parsed`` of some days."""

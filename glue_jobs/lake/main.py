@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from clients.aws import AwsSettings, s3_client
+from clients.flows.store import CachedFlows, FlowStore
 from clients.s3.lease import Lease, LeaseObject
 from clients.s3.payload_bucket import PayloadBucket, copying_client
 from clients.s3.upkeep_requests import ErasedDevices, Upkeep, UpkeepRequests
@@ -28,7 +29,7 @@ from glue_jobs.engine.session import iceberg_table, java_class, table_name, use_
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
 from glue_jobs.kafka.source_and_sink import in_batches, raw_records
 from glue_jobs.lake.archive import ArchivedBodies, delete_bodies, delete_old_days
-from glue_jobs.lake.batches import TABLES_OF, LakeBatches
+from glue_jobs.lake.batches import TABLES_OF, Beside, LakeBatches
 from glue_jobs.lake.stream_views import stream_views
 from glue_jobs.lake.upkeep import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
 from glue_jobs.lake.upkeep import LeaseGuard, UpkeepSchedule, compacted, erased, expired
@@ -86,14 +87,13 @@ def _start_query(
 ) -> StreamingQuery:
     deduped = DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder))
     devices = ErasedDevices(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables)
-    batches = LakeBatches(
-        session,
-        arguments,
-        guard,
+    beside = Beside(
         deduped=deduped,
         erased_until_ms=devices.erased_until_ms,
         bodies=_bodies(arguments),
+        flows=_flows(arguments),
     )
+    batches = LakeBatches(session, arguments, guard, beside)
     share = _ARCHIVE_SHARE if arguments.tables is LakeTables.ARCHIVE else 1
     records = raw_records(
         session,
@@ -126,6 +126,12 @@ def _start_query(
             name="views of streams", run=views.put_new, interval_s=VIEWS_INTERVAL_S
         ).run_beside(query)
     return query
+
+
+def _flows(arguments: LakeArguments) -> CachedFlows | None:
+    if arguments.flows_bucket is None:
+        return None
+    return CachedFlows(FlowStore(s3_client(AwsSettings()), arguments.flows_bucket))
 
 
 def _bodies(arguments: LakeArguments) -> ArchivedBodies:

@@ -18,7 +18,7 @@ from fleetlane.events.canonical import TimeQuality
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lake.tables import EVENTS, PARKED, PARSED, RECEIVED, LakeTable, NoBody
-from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN
+from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN, now_ms
 from glue_jobs.kafka.source_and_sink import HEADERS_TYPE, fields_of
 
 DAY_CLOCK: Final = "day_clock_ms"
@@ -39,7 +39,7 @@ _CANONICAL: Final = (
 
 
 def event_rows(records: DataFrame) -> DataFrame:
-    """Canonical events; ``data`` as JSON text."""
+    """Canonical events; ``data`` as JSON text, ``lake_ms`` the time of their batch."""
     event = fields_of(records, F.from_json(F.col("value").cast("string"), _CANONICAL))
     arrival_ms = _with_a_day(F.expr("try_cast(arrivalmillis as bigint)"))
     event_ms = F.expr("unix_millis(try_cast(time as timestamp))")
@@ -56,6 +56,7 @@ def event_rows(records: DataFrame) -> DataFrame:
         "revision",
         "data",
         event_ms.alias("event_ms"),
+        F.lit(now_ms()).alias("lake_ms"),
         F.when(~is_timed, arrival_ms).alias(DAY_CLOCK),
     )
     return _whole(rows, EVENTS)

@@ -1,6 +1,7 @@
 """The dashboard: alarms first, then the lanes side by side, then the API."""
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import batched
 from typing import Final
 
@@ -15,7 +16,7 @@ from infra.stages import Stage
 
 _PAGE_WIDTH: Final = 24
 _WIDGET_ALARMS_MAX: Final = 100  # CloudWatch's own limit
-_LANE_WIDTH: Final = _PAGE_WIDTH // len(Lane)
+_of_lane: Final = partial(cloudwatch.GraphWidget, width=_PAGE_WIDTH // len(Lane))
 
 
 def add_dashboard(
@@ -30,37 +31,28 @@ def add_dashboard(
     page.add_widgets(*(_outcomes_of(ours, lane) for lane in Lane))
     counts = (ApiMetric.REQUESTS, ApiMetric.REFUSED, ApiMetric.FAILED)
     latency = [api.metric(ApiMetric.LATENCY, "p99", route=one) for one in DEVICE_ROUTES]
+    accepted = [_accepted(ours, lane) for lane in Lane]
+    third = partial(cloudwatch.GraphWidget, width=_PAGE_WIDTH // 3)
     page.add_widgets(
-        _graph("Requests per minute", [api.metric(one, "Sum") for one in counts]),
-        _graph("Latency, p99 (ms)", latency),
-        _graph("Accepted messages per minute", [_accepted(ours, lane) for lane in Lane]),
+        third(title="Requests per minute", left=[api.metric(one, "Sum") for one in counts]),
+        third(title="Latency, p99 (ms)", left=latency),
+        third(title="Accepted messages per minute", left=accepted),
     )
 
 
 def _lag_of(ours: OurMetrics, lane: Lane) -> cloudwatch.GraphWidget:
     limit = cloudwatch.HorizontalAnnotation(value=LANE_LIMITS[lane].lag_alarm_s, label="alarm")
     lag = ours.of_lane(LaneMetric.LAG_SECONDS, lane, statistic="Maximum")
-    return _graph(f"{lane} lane: parse lag (s)", [lag], limits=[limit], width=_LANE_WIDTH)
+    title = f"{lane} lane: parse lag (s)"
+    return _of_lane(title=title, left=[lag], left_annotations=[limit])
 
 
 def _outcomes_of(ours: OurMetrics, lane: Lane) -> cloudwatch.GraphWidget:
     shown = (LaneMetric.PARSED, LaneMetric.PARKED, LaneMetric.CHILDREN_USED_UP)
     counts = [ours.of_lane(one, lane) for one in shown]
-    return _graph(f"{lane} lane: messages per minute, by outcome", counts, width=_LANE_WIDTH)
+    return _of_lane(title=f"{lane} lane: messages per minute, by outcome", left=counts)
 
 
 def _accepted(ours: OurMetrics, lane: Lane) -> cloudwatch.Metric:
     by = {Dimension.SERVICE: Service.INGEST, Dimension.LANE: lane}
     return ours.of(FunctionMetric.ACCEPTED, by, label=f"accepted {lane}")
-
-
-def _graph(
-    title: str,
-    metrics: Sequence[cloudwatch.Metric],
-    *,
-    limits: Sequence[cloudwatch.HorizontalAnnotation] = (),
-    width: int = _PAGE_WIDTH // 3,
-) -> cloudwatch.GraphWidget:
-    return cloudwatch.GraphWidget(
-        title=title, left=list(metrics), left_annotations=list(limits), width=width
-    )

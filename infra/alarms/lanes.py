@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import partial
-from types import MappingProxyType
 from typing import Final
 
 from aws_cdk import Duration
@@ -32,12 +31,8 @@ ARCHIVE_LAG_S_MAX: Final = min(
 )
 """A quarter of the time for which the raw topics keep what the archive has not read yet."""
 
-MINUTES_LATE_MAX: Final = MappingProxyType(
-    {Lane.FAST: 2, Lane.STANDARD: 5, Lane.BULK: 15, Lane.SLOW: 15}
-)
-PARKED_PERCENT_MAX: Final = MappingProxyType(
-    {Lane.FAST: 1, Lane.STANDARD: 5, Lane.BULK: 20, Lane.SLOW: 50}
-)
+MINUTES_LATE_MAX: Final = {Lane.FAST: 2, Lane.STANDARD: 5, Lane.BULK: 15, Lane.SLOW: 15}
+PARKED_PERCENT_MAX: Final = {Lane.FAST: 1, Lane.STANDARD: 5, Lane.BULK: 20, Lane.SLOW: 50}
 OLDER_MINUTES: Final = 5
 """Workers that have not fetched the new parser yet use the old one for less than this."""
 RESTARTS_MAX: Final = 3
@@ -53,6 +48,7 @@ def fleet_alarms(stage: Stage) -> Iterator[AlarmRule]:
         ("too-many-runaway-devices", JobMetric.RUNAWAY_DEVICES_LEFT, PUBLISHED_MINUTES),
         ("flow-has-few-devices", JobMetric.LOW_COVERAGE_FLOWS, 2 * PUBLISHED_MINUTES),
         ("flow-parks-much", JobMetric.MUCH_PARKED_FLOWS, 2 * PUBLISHED_MINUTES),
+        ("flow-burns-its-budget", JobMetric.BURNING_FLOWS, 2 * PUBLISHED_MINUTES),
     ):
         yield AlarmRule(kind=kind, metric=ours.of_job(metric, job=FLEET_WATCH, minutes=minutes))
     for tables in lake_tables(stage.raw_archive_days):

@@ -44,6 +44,7 @@ select
     false as by_reference,
     if(stream = 'gps', null, end_ms - 7200000) as start_ms,
     if(stream = 'gps', null, end_ms) as end_ms,
+    received_ms + 5 as landed_ms,
     chance
 from (
     select *, received_ms - if(

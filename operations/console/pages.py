@@ -15,6 +15,7 @@ from operations.console.kept import Kept
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import HISTORY_DAYS
 from operations.fleet.issues import ISSUES
+from operations.fleet.objectives import OBJECTIVE_DAYS, objectives_of
 from operations.fleet.questions import Question, Table
 from operations.flows.graph import FlowGraph, Kind
 from operations.lake import fleet_of, lake_of
@@ -36,6 +37,7 @@ LINKS: Final = {
 _LINKED: Final = {Kind.FLOW: LINKS["stream"], Kind.PARKED: "/"}
 _MESSAGE: Final = re.compile("1[0-9a-f]{7,32}(-.*)?")
 _FRESH_S: Final = {"s3": 2.0, "kafka": 2.0, "lake": 15.0, "topics": 15.0}
+_STALE_S: Final = 60.0
 _EVENTS_SHOWN: Final = 10
 _NO_KAFKA: Final = "Kafka cannot be reached from here, and what is in it is not shown."
 
@@ -59,7 +61,11 @@ class Pages:
     """
 
     def __init__(self, platform: Platform, *, has_kafka: bool = True) -> None:
-        self._platform, self._has_kafka, self._kept = platform, has_kafka, Kept(_FRESH_S)
+        self._platform, self._has_kafka, self._kept = (
+            platform,
+            has_kafka,
+            Kept(_FRESH_S, stale_s=_STALE_S),
+        )
         self._publisher, self._devices = platform.publisher, platform.devices
 
     @cached_property
@@ -102,9 +108,11 @@ class Pages:
             "picture": picture_of([flow], status),
             "events": _read(notes, lambda: self._newest(stream)) if self._has_kafka else None,
         }
-        issues = self._asked(notes, ISSUES, stream=stream)
+        tables = list(self._asked(notes, ISSUES, stream=stream))
+        if flow.objective is not None:
+            tables += self._asked(notes, objectives_of([flow]), days=OBJECTIVE_DAYS, stream=stream)
         title, template = f"Flow {stream}", "flow.html.j2"
-        return Page(title=title, template=template, shown=shown, tables=issues, notes=notes)
+        return Page(title=title, template=template, shown=shown, tables=tables, notes=notes)
 
     def devices(self) -> Page:
         notes: list[str] = []

@@ -12,7 +12,17 @@ import duckdb
 from clients.devices.registry import RegisteredDevice
 from clients.lake.laptop_lake import LaptopLake
 from fleetlane.events import canary
-from fleetlane.events.lake.tables import DAILY, MADE_UP, PARKED, PARSED, RECEIVED, LakeTable
+from fleetlane.events.lake.tables import (
+    DAILY,
+    EVENTS,
+    MADE_UP,
+    OBJECTIVES,
+    PARKED,
+    PARSED,
+    RECEIVED,
+    Column,
+    LakeTable,
+)
 from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN, day_of
 from operations.fleet.questions import Question, Table
 
@@ -26,11 +36,26 @@ type Rows = ds.Dataset | str
 
 HISTORY_DAYS: Final = 30
 QUERIED: Final = (RECEIVED, PARSED, DAILY)
+
+
+def _columns(table: LakeTable, *names: str) -> tuple[Column, ...]:
+    return tuple(one for one in table.columns if one.name in names)
+
+
 _PARKED: Final = replace(
-    PARKED, columns=tuple(one for one in PARKED.columns if one.name not in {"headers", "body"})
+    PARKED, columns=_columns(PARKED, *({*PARKED.column_names} - {"headers", "body"}))
 )
-_NAMES: Final = {**{one.name: one for one in QUERIED}, "parked_messages": _PARKED}
-"""By what SQL calls them: ``parked`` is a column of many."""
+_KEPT: Final = replace(
+    EVENTS, columns=_columns(EVENTS, "raw_id", "device_id", "revision", "arrival_ms", "lake_ms")
+)
+_NAMES: Final = {
+    **{one.name: one for one in (*QUERIED, OBJECTIVES)},
+    "parked_messages": _PARKED,
+    "kept_events": _KEPT,
+}
+"""By what SQL calls them: ``parked`` and ``events`` are columns of many."""
+_ARRIVED_WITHIN_MS: Final = 2 * DAY_MS
+"""How long ago at most ``kept_events`` arrived: they lie by their own days, not by arrival."""
 _REGISTERED: Final = {
     **dict.fromkeys(("device_id", "device_type", "status", "gateway_id"), "varchar"),
     "registered_ms": "bigint",
@@ -57,7 +82,8 @@ IN_WINDOW: Final = "day >= $since_day and received_ms > $since_ms and received_m
 class Fleet(AbstractContextManager["Fleet"]):
     """Runs SQL over the lake's tables and ``registered``, as of one time.
 
-    Those are ``received``, ``parsed``, ``daily`` and ``parked_messages``, which has no bodies.
+    Those are ``received``, ``parsed``, ``daily``, ``objectives``, ``parked_messages``, which has
+    no bodies, and ``kept_events``: of two days' messages when their events came into the lake.
 
     What is written to a table after its first question is not seen.
     """
@@ -130,12 +156,17 @@ class Fleet(AbstractContextManager["Fleet"]):
         )
 
     def _plan(self, name: str, table: LakeTable) -> None:
-        since = day_of(self.asked_at_ms - HISTORY_DAYS * DAY_MS)
-        rows = rows_of(self._lake, table, since=None if table is DAILY else since)
+        since, where = day_of(self.asked_at_ms - HISTORY_DAYS * DAY_MS), None
+        if table is _KEPT:
+            where = f"arrival_ms >= {self.asked_at_ms - _ARRIVED_WITHIN_MS}"
+        is_whole = table in (DAILY, _KEPT)
+        rows = rows_of(self._lake, table, since=None if is_whole else since, where=where)
         name_rows(self._connection, f"all_of_{name}", rows)
         columns = _BELIEVED if table is RECEIVED else "*"
+        condition = _OF_FLEET if "device_id" in table.column_names else "true"
         self._connection.execute(
-            f"create view {name} as select {columns} from all_of_{name} where {_OF_FLEET}"
+            f"create view {name} as select {columns} from all_of_{name}"
+            f" where {condition} and {where or 'true'}"
         )
 
     def __exit__(self, *_: object) -> None:

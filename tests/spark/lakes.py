@@ -7,11 +7,13 @@ from pathlib import Path
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from clients.s3.lease import Lease
+from fleetlane.events.flows.files import PublishedFlows
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.job_arguments import KafkaSecurity, LakeArguments, LakeTables
 from fleetlane.events.lake.tables import EVENTS, REPEATS, LakeTable
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.engine.session import table_name, use_catalog
-from glue_jobs.lake.batches import TABLES_OF, LakeBatches
+from glue_jobs.lake.batches import TABLES_OF, Beside, LakeBatches
 from glue_jobs.lake.main import ensure_table
 from glue_jobs.lake.upkeep import LeaseGuard
 from tests.lease_in_memory import LeaseInMemory
@@ -39,6 +41,16 @@ class MemoryFiles:
         self.written[name] = content
 
 
+@dataclass
+class GivenFlows:
+    """Flows in force that a test changes."""
+
+    flows: Sequence[Flow] = ()
+
+    def current(self) -> PublishedFlows:
+        return PublishedFlows.of(self.flows)
+
+
 DEDUPED = DedupedStreams(MemoryFiles())
 DEDUPED.remember({ONCE: 600})
 
@@ -50,6 +62,7 @@ class Lake:
     session: SparkSession
     arguments: LakeArguments
     erased_until_ms: dict[str, int] = field(default_factory=dict)
+    flows: GivenFlows | None = None
 
     def query(
         self, name: str, tables: LakeTables = LakeTables.EVENTS, *, lease: Lease | None = None
@@ -59,13 +72,10 @@ class Lake:
     def batches(self, tables: LakeTables, lease: Lease | None = None) -> LakeBatches:
         lease = lease or Lease(LeaseInMemory(), holder="a", lease_s=1e6)
         turns = LeaseGuard(lease, prepare=lambda: self.prepare(tables), keep=lambda _: lambda: True)
-        return LakeBatches(
-            self.session,
-            self.arguments_of(tables),
-            turns,
-            deduped=DEDUPED,
-            erased_until_ms=lambda: self.erased_until_ms,
+        beside = Beside(
+            deduped=DEDUPED, erased_until_ms=lambda: self.erased_until_ms, flows=self.flows
         )
+        return LakeBatches(self.session, self.arguments_of(tables), turns, beside)
 
     def prepare(self, tables: LakeTables) -> None:
         for table in TABLES_OF[tables]:

@@ -13,7 +13,7 @@ from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lake.tables import CATALOG, EVENTS, PARKED
 from fleetlane.events.times import MILLIS_MIN
 from glue_jobs.engine.session import java_class, table_name
-from glue_jobs.lake.batches import LakeBatches
+from glue_jobs.lake.batches import Beside, LakeBatches
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.merging import Target, merge
 from glue_jobs.lake.rows import event_rows
@@ -211,9 +211,8 @@ def test_who_lost_the_lease_writes_nothing(lake: Lake) -> None:
     turns = LeaseGuard(
         lease, prepare=lambda: lake.prepare(LakeTables.EVENTS), keep=lambda _: lambda: True
     )
-    batches = LakeBatches(
-        lake.session, lake.arguments, turns, deduped=DEDUPED, erased_until_ms=dict
-    )
+    beside = Beside(deduped=DEDUPED, erased_until_ms=dict)
+    batches = LakeBatches(lake.session, lake.arguments, turns, beside)
     query = Query(lake=lake, name="lost", batches=batches)
     query.write(0, [])
     place.found = None

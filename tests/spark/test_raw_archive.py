@@ -21,7 +21,7 @@ from fleetlane.events.lake.tables import RAW
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.engine.session import table_name, use_catalog
 from glue_jobs.lake.archive import ArchivedBodies, delete_bodies, delete_old_days
-from glue_jobs.lake.batches import LakeBatches
+from glue_jobs.lake.batches import Beside, LakeBatches
 from glue_jobs.lake.main import ensure_table
 from glue_jobs.lake.upkeep import LeaseGuard, compacted, erased, expired
 from local.servers.localstack import LocalAws
@@ -85,14 +85,12 @@ class Archive:
             lake_bucket=ARCHIVED,
             payload_bucket=WAITING,
         )
-        batches = LakeBatches(
-            self.session,
-            arguments,
-            turns,
+        beside = Beside(
             deduped=DedupedStreams(MemoryFiles()),
             erased_until_ms=lambda: self.erased_until_ms,
             bodies=self.bodies,
         )
+        batches = LakeBatches(self.session, arguments, turns, beside)
         self.session.sparkContext.setLocalProperty("sql.streaming.queryId", checkpoint)
         rows = [record.as_row() for record in records]
         batches.write(self.session.createDataFrame(rows, SCHEMA), number)
@@ -127,15 +125,7 @@ def archive(
 
 
 def s3_of(aws: LocalAws) -> "S3Client":
-    given = aws.client_settings
-    return s3_client(
-        AwsSettings(
-            endpoint_url=given["endpoint_url"],
-            region=given["region_name"],
-            access_key_id=given["aws_access_key_id"],
-            secret_access_key=given["aws_secret_access_key"],
-        )
-    )
+    return s3_client(AwsSettings(**aws.client_settings))
 
 
 def large(number: int, reference: PayloadReference, **changes: str) -> Message:

@@ -32,6 +32,7 @@ _FLOW: Final = {
     "publish": "flow.publish:publish",
     "list": "flow.publish:versions",
     **_named("flow.documents", "graph", "contract"),
+    "slo": "flow.objectives:slo",
 }
 _LAKE: Final = _named("lake", "view", "compact", "expire")
 _PARKED: Final = {

@@ -44,7 +44,10 @@ OVER_BUDGET: Final = frozenset({Deferral.TIME_BUDGET_USED_UP, Deferral.SHARE_USE
 
 
 class Received(msgspec.Struct, frozen=True, kw_only=True):
-    """A row of ``fleet.received``: a message's first landing. Absent fields are ``None``."""
+    """A row of ``fleet.received``: a message's first landing. Absent fields are ``None``.
+
+    ``landed_ms`` is Kafka's own time of the record: when the door, or its spool, handed it over.
+    """
 
     id: str
     device_id: str
@@ -61,6 +64,7 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
     via: str | None = None
     start_ms: int | None = None
     end_ms: int | None = None
+    landed_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,14 +133,16 @@ def weight(parsed: Parsed) -> tuple[int, int, int]:
 class AlertKind(StrEnum):
     """What was detected: a device sends far too much, or no longer does.
 
-    Or fewer devices than usual send to a flow, or far more of its messages are parked. Or the
-    standing ledger misses a message, or knows of fewer than were accepted.
+    Or fewer devices than usual send to a flow, far more of its messages are parked, or too many
+    are late for its objective. Or the standing ledger misses a message, or knows of fewer than
+    were accepted.
     """
 
     OVER_RATE_LIMIT = "over_ceiling"
     CALM = "calm"
     LOW_COVERAGE = "low_coverage"
     MUCH_PARKED = "much_parked"
+    OBJECTIVE_BURNS = "objective_burns"
     MESSAGE_MISSING = "message_missing"
     NOT_LANDED = "not_landed"
 
@@ -161,6 +167,9 @@ class Alert(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     inline_bytes_max: int | None = None
     window_s: int | None = None
     quarantined_until_ms: int | None = None
+    objective: str | None = None
+    late: int | None = None
+    late_max: int | None = None
     lane: Lane | None = None
     raw_id: str | None = None
     sha256: str | None = None

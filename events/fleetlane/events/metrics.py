@@ -103,6 +103,8 @@ class JobMetric(StrEnum):
     """Flows that received from fewer devices in the last hour than usual for that hour."""
     MUCH_PARKED_FLOWS = "MuchParkedFlows"
     """Flows with more parked messages in the last hour than usual."""
+    BURNING_FLOWS = "BurningFlows"
+    """Flows whose messages are late so often that their objective's budget will not last."""
     CANARY_MISSING = "CanaryMissing"
     """Messages of the canary that should be in the lake by now, and are not."""
     LAKE_LAG_SECONDS = "LakeLagSeconds"

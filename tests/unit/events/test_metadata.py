@@ -22,7 +22,7 @@ from tests.unit.events.messages import device_ids, names, texts
 
 RECEIVED_FIELDS = """
     id device_id device_type firmware stream lane via source_topic source_partition source_offset
-    received_ms body_bytes by_reference start_ms end_ms
+    received_ms body_bytes by_reference start_ms end_ms landed_ms
 """
 PARSED_FIELDS = """
     id attempt device_id stream lane source_topic source_partition source_offset outcome reason

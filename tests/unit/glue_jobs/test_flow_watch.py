@@ -4,15 +4,27 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from fleetlane.events.flows.files import PublishedFlows
-from fleetlane.events.flows.flow import Flow, ParserRule
+from fleetlane.events.flows.flow import Flow, ObjectiveRule, ParserRule
 from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.fleet_watch.flow_hours import CONCLUDED_MIN, WEEK_MS, FlowHour, findings
 from glue_jobs.fleet_watch.flow_watch import SILENT_MS, FlowWatch
+from glue_jobs.fleet_watch.objectives import ObjectiveHour, burning
 
 NOW_MS: Final = 500_000 * HOUR_MS
+DOOR: Final = Flow(
+    stream="door",
+    owner="safety",
+    parsers=(ParserRule(use="json"),),
+    objective=ObjectiveRule(canonical_s=2, share=0.99),
+)
 GPS: Final = Flow(stream="gps", owner="tracking", parsers=(ParserRule(use="json"),))
+
+
+NONE_FOUND: Final = dict.fromkeys(
+    (JobMetric.LOW_COVERAGE_FLOWS, JobMetric.MUCH_PARKED_FLOWS, JobMetric.BURNING_FLOWS), 0
+)
 
 
 def heard(
@@ -33,6 +45,7 @@ class Watch:
 
     def __init__(self, *hours: FlowHour) -> None:
         self.hours: list[FlowHour] = list(hours)
+        self.objective_hours: list[ObjectiveHour] = []
         self.now_ms = NOW_MS + HOUR_MS
         self.alerts: list[Alert] = []
         self.published: list[dict[str, float]] = []
@@ -45,7 +58,7 @@ class Watch:
         ).judge_hours
 
     def current(self) -> PublishedFlows:
-        return PublishedFlows.of([GPS])
+        return PublishedFlows.of([GPS, DOOR])
 
     def latest_ms(self) -> int | None:
         return max((hour.hour_ms for hour in self.hours), default=None)
@@ -53,6 +66,9 @@ class Watch:
     def since(self, since_ms: int, streams: Collection[str]) -> Sequence[FlowHour]:
         hours = [hour for hour in self.hours if hour.stream in streams]
         return [hour for hour in hours if hour.hour_ms >= since_ms]
+
+    def objectives_since(self, since_ms: int) -> Sequence[ObjectiveHour]:
+        return [hour for hour in self.objective_hours if hour.hour_ms >= since_ms]
 
 
 def kinds(hours: Iterable[FlowHour], *, at_ms: int = NOW_MS) -> list[AlertKind]:
@@ -137,9 +153,7 @@ def test_an_hour_is_judged_once_and_published_until_the_next_is() -> None:
     watch.judge_hours()
 
     assert len(watch.alerts) == 1
-    assert (
-        watch.published == [{JobMetric.LOW_COVERAGE_FLOWS: 1, JobMetric.MUCH_PARKED_FLOWS: 0}] * 2
-    )
+    assert watch.published == [NONE_FOUND | {JobMetric.LOW_COVERAGE_FLOWS: 1}] * 2
 
 
 def test_the_next_hour_is_judged_anew() -> None:
@@ -150,7 +164,7 @@ def test_the_next_hour_is_judged_anew() -> None:
     watch.now_ms += HOUR_MS
     watch.judge_hours()
 
-    assert watch.published[-1] == {JobMetric.LOW_COVERAGE_FLOWS: 0, JobMetric.MUCH_PARKED_FLOWS: 0}
+    assert watch.published[-1] == NONE_FOUND
 
 
 def test_hours_that_the_lake_has_at_once_are_all_judged() -> None:
@@ -196,3 +210,60 @@ def test_before_the_lakes_first_hour_nothing_is_said() -> None:
     watch.judge_hours()
 
     assert (watch.alerts, watch.published) == ([], [])
+
+
+def late(late: int, *, hours_ago: int = 0, messages: int = 1_000) -> ObjectiveHour:
+    return ObjectiveHour("door", "canonical", NOW_MS - hours_ago * HOUR_MS, messages, late)
+
+
+def last_hours(count: int, *others: ObjectiveHour) -> list[ObjectiveHour]:
+    """Hours without a late message, but for ``others``."""
+    hours = {hour.hour_ms: hour for hour in (late(0, hours_ago=back) for back in range(count))}
+    return list((hours | {hour.hour_ms: hour for hour in others}).values())
+
+
+def burnt(*hours: ObjectiveHour) -> list[tuple[int, int, int]]:
+    found = burning(hours, at_ms=NOW_MS, flows={"door": DOOR, "gps": GPS})
+    return [(one.hours, one.late, one.late_max) for one in found]
+
+
+def test_an_hour_that_burns_its_flows_budget_is_reported_to_the_owner() -> None:
+    watch = Watch(heard(10), heard(10, stream="door"))
+    watch.objective_hours = [late(200)]
+
+    watch.judge_hours()
+
+    (alert,) = watch.alerts
+    assert (alert.kind, alert.stream, alert.owner) == (AlertKind.OBJECTIVE_BURNS, "door", "safety")
+    assert (alert.objective, alert.messages, alert.late, alert.late_max) == (
+        *("canonical", 1_000),
+        *(200, 10),
+    )
+    assert (alert.from_ms, alert.window_s) == (NOW_MS, 3_600)
+    assert watch.published[-1][JobMetric.BURNING_FLOWS] == 1
+
+
+def test_a_slow_burn_needs_more_hours_than_a_fast_one() -> None:
+    assert burnt(*last_hours(72, late(100))) == []
+    assert burnt(*last_hours(72, *(late(100, hours_ago=back) for back in range(6)))) == [
+        (6, 600, 60)
+    ]
+    assert burnt(*(late(15, hours_ago=back) for back in range(72))) == [(72, 1_080, 720)]
+
+
+def test_a_burn_that_is_over_is_no_longer_reported() -> None:
+    assert burnt(*last_hours(72, late(150, hours_ago=1))) == []
+    assert burnt(*last_hours(72, late(1_000, hours_ago=7))) == []
+
+
+def test_a_budget_that_lasts_is_nobodys_business() -> None:
+    assert burnt(*(late(9, hours_ago=back) for back in range(72))) == []
+
+
+def test_few_messages_burn_nothing() -> None:
+    assert burnt(late(19, messages=19)) == []
+    assert burnt(late(20, messages=20)) == [(1, 20, 0)]
+
+
+def test_a_flow_without_an_objective_burns_nothing() -> None:
+    assert burnt(late(500)._replace(stream="gps"), late(500)._replace(stream="gone")) == []

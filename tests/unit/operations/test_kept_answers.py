@@ -1,11 +1,13 @@
 """Answers that are kept for a while."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
 import pytest
 
+from clients.kafka.reader import KafkaUnreadableError
 from operations.console.kept import Kept
 
 
@@ -52,3 +54,44 @@ def test_a_slow_source_holds_up_no_other() -> None:
         assert kept("kafka", "status", lambda: 7) == 7
         is_over.set()
         assert slow.result(5)
+
+
+def test_a_stale_answer_is_given_at_once_while_the_next_is_found() -> None:
+    kept, numbers = Kept({"kafka": 0.0}, stale_s=60.0), count()
+    is_over, is_found = threading.Event(), threading.Event()
+
+    def slow() -> int:
+        number = next(numbers)
+        if number:
+            is_over.wait(5)
+            is_found.set()
+        return number
+
+    assert [kept("kafka", "status", slow) for _ in range(3)] == [0, 0, 0]
+    is_over.set()
+    assert is_found.wait(5)
+    assert next(numbers) == 2, "one thread at a time finds the next"
+
+
+def test_an_answer_that_is_too_old_is_waited_for() -> None:
+    kept, numbers = Kept({"kafka": 0.0}, stale_s=0.01), count()
+
+    first = kept("kafka", "status", lambda: next(numbers))
+    time.sleep(0.05)
+
+    assert (first, kept("kafka", "status", lambda: next(numbers))) == (0, 1)
+
+
+def test_a_refresh_that_fails_is_tried_again_and_the_stale_answer_stays() -> None:
+    kept, tries = Kept({"kafka": 0.0}, stale_s=60.0), threading.Semaphore(0)
+
+    def failing() -> int:
+        tries.release()
+        raise KafkaUnreadableError("no answer")
+
+    kept("kafka", "status", lambda: 7)
+
+    for _ in range(3):
+        assert kept("kafka", "status", failing) == 7
+        assert tries.acquire(timeout=5)
+        time.sleep(0.01)

@@ -127,6 +127,24 @@ class DevicesRule(_Table, frozen=True, kw_only=True):
     types: Annotated[tuple[Name, ...], Meta(min_length=1)] | None = None
 
 
+class ObjectiveRule(_Table, frozen=True, kw_only=True):
+    """How soon after its arrival a ``share`` of messages is to be canonical, and in the lake."""
+
+    canonical_s: Annotated[int, Meta(ge=1, le=86_400)] | None = None
+    lake_s: Annotated[int, Meta(ge=1, le=604_800)] | None = None
+    share: Annotated[float, Meta(ge=0.5, le=0.9999)] = 0.99
+
+    def __post_init__(self) -> None:
+        if not self.limits_ms:
+            raise ValueError("`objective` needs `canonical_s` or `lake_s`")
+
+    @property
+    def limits_ms(self) -> Mapping[str, int]:
+        """By what is to be reached: ``canonical``, ``lake``."""
+        limits_s = {"canonical": self.canonical_s, "lake": self.lake_s}
+        return {name: 1_000 * most for name, most in limits_s.items() if most is not None}
+
+
 class DedupeRule(_Table, frozen=True, kw_only=True):
     """Canonical events go to ``unique.<stream>`` besides, without repeats of the last ``window_s``.
 
@@ -157,6 +175,7 @@ class Flow(_Table, frozen=True, kw_only=True):
     upload: UploadRule = field(default_factory=UploadRule)
     devices: DevicesRule = field(default_factory=DevicesRule)
     dedupe: DedupeRule | None = None
+    objective: ObjectiveRule | None = None
     schema: dict[str, object] | None = None
 
     def __post_init__(self) -> None:
@@ -167,6 +186,11 @@ class Flow(_Table, frozen=True, kw_only=True):
         if self.blocks and self.topic is not topics.RawStrategy.STREAM:
             raise ValueError(
                 'on_failure = "block" needs topic = "stream": who waits must hold up nobody else'
+            )
+        if self.dedupe and self.objective and self.objective.lake_s:
+            raise ValueError(
+                "`objective.lake_s` and [dedupe]: which of its messages the lake lacks as repeats"
+                " is not known"
             )
         if self.devices.types is not None and not self.device_types <= {*self.devices.types}:
             missing = ", ".join(sorted(self.device_types - {*self.devices.types}))

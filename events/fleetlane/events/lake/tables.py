@@ -83,7 +83,7 @@ EVENTS: Final = LakeTable(
     columns=_columns(
         "stream string, day date, id string, raw_id string, device_id string, arrival_ms bigint, "
         "time_quality string, parser string, revision int, data string",
-        "event_ms bigint",
+        "event_ms bigint, lake_ms bigint",
     ),
     key=("stream", "id"),
     partitioned_by=("stream", "day"),
@@ -98,7 +98,8 @@ RECEIVED: Final = LakeTable(
         "day date, id string, device_id string, stream string, lane string, source_topic string, "
         "source_partition int, source_offset bigint, received_ms bigint, body_bytes bigint, "
         "by_reference boolean",
-        "device_type string, firmware string, via string, start_ms bigint, end_ms bigint",
+        "device_type string, firmware string, via string, start_ms bigint, end_ms bigint, "
+        "landed_ms bigint",
     ),
     key=("id",),
 )
@@ -150,6 +151,16 @@ HOURLY: Final = LakeTable(
     key=("stream", "hour_ms"),
 )
 
+OBJECTIVES: Final = LakeTable(
+    name="objectives",
+    columns=_columns(
+        "day date, hour_ms bigint, stream string, objective string, limit_ms bigint, "
+        "messages bigint, late bigint, "
+        + ", ".join(f"late_by_{hop} bigint" for hop in ("door", "kafka", "parser", "lake"))
+    ),
+    key=("stream", "hour_ms", "objective"),
+)
+
 LEDGER: Final = LakeTable(
     name="ledger",
     columns=_columns(
@@ -188,4 +199,4 @@ class NoBody(StrEnum):
     PAYLOAD_UNAVAILABLE = "payload_unavailable"
 
 
-TABLES: Final = (EVENTS, REPEATS, RECEIVED, PARSED, PARKED, DAILY, HOURLY, LEDGER, RAW)
+TABLES: Final = (EVENTS, REPEATS, RECEIVED, PARSED, PARKED, DAILY, HOURLY, OBJECTIVES, LEDGER, RAW)

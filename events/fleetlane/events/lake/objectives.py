@@ -1,0 +1,37 @@
+"""How flows kept their objectives, hour by hour: SQL that Spark and DuckDB answer alike."""
+
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import Final
+
+from fleetlane.events.flows.flow import Flow
+from fleetlane.events.lake.tables import MADE_UP
+
+HOPS: Final = ("door", "kafka", "parser", "lake")
+"""Where a message's time goes: until Kafka has it, until its parser begins, in the parser, and
+from its events' canonical topic into the lake."""
+
+_SQL: Final = files(__package__).joinpath("objectives.sql").read_text(encoding="utf-8")
+
+
+def objective_hours(flows: Iterable[Flow], *, received: str, parsed: str, events: str) -> str:
+    """The query for rows of ``objectives``, of messages that arrived in some days.
+
+    Each name is a relation with the rows of its table: of ``received`` and ``parsed`` those of
+    the same days, of ``events`` at least those whose messages arrived in them. Without a flow that
+    has an objective it gives no rows.
+
+    A message that was parsed, or that waits for longer than allowed, counts; one that was parked
+    alone does not, and nothing of a replay with a later revision. One that is late is so by the hop
+    that took longest.
+    """
+    given = [
+        f"('{flow.stream}', '{objective}', {limit_ms})"
+        for flow in flows
+        if flow.objective is not None
+        for objective, limit_ms in flow.objective.limits_ms.items()
+    ]
+    objectives = ", ".join(given) or "('', '', 0)"
+    return _SQL.format(
+        objectives=objectives, received=received, parsed=parsed, events=events, made_up=MADE_UP
+    )

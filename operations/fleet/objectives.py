@@ -1,0 +1,52 @@
+"""How flows keep their objectives: over an hour, a day and 28 days, and where time is lost."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from fleetlane.events.flows.flow import Flow
+from fleetlane.events.lake.objectives import objective_hours
+from fleetlane.events.times import DAY_MS, HOUR_MS
+from operations.fleet.questions import Question, ValueCell, cells, numbers, queries
+from operations.fleet.wording import duration, percent, ratio
+
+OBJECTIVE_DAYS: Final = 28
+_LIVE: Final = f"day >= epoch_ms($asked_at_ms - {DAY_MS})::date"
+
+
+def objectives_of(flows: Iterable[Flow]) -> Question:
+    """The question for flows that have an objective; of others there are no rows.
+
+    Hours that the lake has not counted yet are counted now. A window is of the clock's hours that
+    reach into it, the hour that is not over included. ``burn`` is the share of late messages over
+    the share that may be late: at 1 the budget lasts exactly. ``late_by`` is the hop of most.
+    """
+    judged = [flow for flow in flows if flow.objective is not None]
+    live = objective_hours(
+        judged,
+        received=f"(select * from received where {_LIVE})",
+        parsed=f"(select * from parsed where {_LIVE})",
+        events="kept_events",
+    )
+    shares = [f"('{one.stream}', {one.objective.share})" for one in judged if one.objective]
+    sql = queries(
+        "objectives.sql", live=live, shares=", ".join(shares) or "('', 0.5)", hour_ms=str(HOUR_MS)
+    )
+    return Question(
+        name="objectives",
+        title="Objectives",
+        sql=sql["objectives"],
+        columns={
+            **cells(stream="stream", objective="objective"),
+            "within": ValueCell("limit_ms", duration),
+            "late by": ValueCell("late_by"),
+            "in the last": lambda row: duration(row["hours"] * HOUR_MS),
+            **numbers(messages="messages", late="late"),
+            "in time": lambda row: percent(row["messages"] - row["late"], row["messages"]),
+            "wanted": lambda row: percent(row["share"], 1),
+            "burn": ValueCell("burn", ratio),
+            "budget left": lambda row: percent(row["budget_left"], 1),
+        },
+        parameters={"stream": None},
+        text_columns=5,
+        empty="No flow has an [objective] whose messages came in the last {days} days.",
+    )
