@@ -21,7 +21,7 @@ from fleetlane.events.metrics import NAMESPACE, Dimension, FunctionMetric
 from fleetlane.events.times import millis_of
 
 if TYPE_CHECKING:
-    from mypy_boto3_cloudwatch.type_defs import MetricDataResultTypeDef, MetricOutputTypeDef
+    from mypy_boto3_cloudwatch.type_defs import MetricOutputTypeDef
 
 MINUTE_MS: Final = 60_000
 _AT_ONCE_MAX: Final = 500
@@ -74,8 +74,8 @@ class CloudWatchAcceptedCounts:
         counts = Counter[AcceptedMinute]()
         with asking(AcceptedCountsUnavailableError):
             for some in batched(self._metrics(), _AT_ONCE_MAX, strict=False):
-                for metric, data in self._data(some, from_ms, to_ms):
-                    counts.update(_counts_of(metric, data))
+                for minute, count in self._counted(some, from_ms, to_ms):
+                    counts[minute] += count
         return {minute: count for minute, count in counts.items() if count}
 
     def _metrics(self) -> "Iterable[MetricOutputTypeDef]":
@@ -87,9 +87,9 @@ class CloudWatchAcceptedCounts:
         metrics = (metric for page in pages for metric in page["Metrics"])
         return {_by(metric): metric for metric in metrics}.values()  # a page may repeat one
 
-    def _data(
+    def _counted(
         self, metrics: "Sequence[MetricOutputTypeDef]", from_ms: int, to_ms: int
-    ) -> "Iterator[tuple[MetricOutputTypeDef, MetricDataResultTypeDef]]":
+    ) -> Iterator[tuple[AcceptedMinute, int]]:
         stats: Any = [
             {"Metric": one, "Period": MINUTE_MS // 1_000, "Stat": "Sum"} for one in metrics
         ]
@@ -100,7 +100,11 @@ class CloudWatchAcceptedCounts:
         )
         for page in pages:
             for data in page["MetricDataResults"]:
-                yield metrics[int(data["Id"].removeprefix("m"))], data
+                by = dict(_by(metrics[int(data["Id"].removeprefix("m"))]))
+                stream, lane = by[Dimension.STREAM], Lane(by[Dimension.LANE])
+                for began, count in zip(data["Timestamps"], data["Values"], strict=True):
+                    began_ms = millis_of(began)
+                    yield AcceptedMinute(stream=stream, lane=lane, minute_ms=began_ms), int(count)
 
 
 def _by(metric: "MetricOutputTypeDef") -> frozenset[tuple[str, str]]:
@@ -109,17 +113,6 @@ def _by(metric: "MetricOutputTypeDef") -> frozenset[tuple[str, str]]:
 
 def _time_of(at_ms: int) -> datetime:
     return datetime.fromtimestamp(at_ms / 1_000, UTC)
-
-
-def _counts_of(
-    metric: "MetricOutputTypeDef", data: "MetricDataResultTypeDef"
-) -> Mapping[AcceptedMinute, int]:
-    by = dict(_by(metric))
-    stream, lane = by[Dimension.STREAM], Lane(by[Dimension.LANE])
-    return {
-        AcceptedMinute(stream=stream, lane=lane, minute_ms=millis_of(began)): int(count)
-        for began, count in zip(data["Timestamps"], data["Values"], strict=True)
-    }
 
 
 class _About(msgspec.Struct):

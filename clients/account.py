@@ -71,5 +71,5 @@ class AwsAccount:
 
     def _answer(self, service: str, operation: str, **asked: str) -> Any:
         with asking(AccountUnavailableError):
-            client = aws_client(service, AwsSettings(region=self._region))
+            client = aws_client(service, AwsSettings(region_name=self._region))
             return getattr(client, operation)(**asked)

@@ -6,7 +6,7 @@ Kafka alone, or fails before it asks anything, opens none. Functions import it a
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -27,20 +27,12 @@ type Table = StubbedTable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AwsSettings:
-    """Where AWS is, and as whom. What is ``None`` boto3 finds itself: in its environment."""
+    """Where AWS is, and as whom, in boto3's words. What is ``None`` it finds in its environment."""
 
     endpoint_url: str | None = None
-    region: str | None = None
-    access_key_id: str | None = None
-    secret_access_key: str | None = None
-
-    def for_boto3(self) -> dict[str, Any]:
-        return {
-            "endpoint_url": self.endpoint_url,
-            "region_name": self.region,
-            "aws_access_key_id": self.access_key_id,
-            "aws_secret_access_key": self.secret_access_key,
-        }
+    region_name: str | None = None
+    aws_access_key_id: str | None = None
+    aws_secret_access_key: str | None = None
 
 
 def aws_client(
@@ -52,7 +44,7 @@ def aws_client(
     """
     import boto3  # noqa: PLC0415 - as above
 
-    given = (settings or AwsSettings()).for_boto3()
+    given: dict[str, Any] = asdict(settings or AwsSettings())
     return boto3.client(service, config=config or client_config(), **given)  # type: ignore[call-overload]
 
 
@@ -73,51 +65,12 @@ def dynamodb_table(settings: AwsSettings, name: str, *, config: "Config | None" 
     """
     import boto3  # noqa: PLC0415 - as above
 
-    config = config or request_config(attempts=2)
-    return boto3.resource("dynamodb", config=config, **settings.for_boto3()).Table(name)
+    config = config or client_config(connect_s=0.5, answer_s=1)
+    return boto3.resource("dynamodb", config=config, **asdict(settings)).Table(name)
 
 
-def client_config() -> "Config":
-    """The bounds of a job's call: one second to connect, two to answer, one more try."""
-    return _config(connect_s=1, answer_s=2, attempts=2)
-
-
-def request_config(*, attempts: int = 1) -> "Config":
-    """The bounds of a call while a device waits; callers that retry give no ``attempts``."""
-    return _config(connect_s=0.5, answer_s=1, attempts=attempts)
-
-
-def hasty_config(*, seconds: float) -> "Config":
-    """Bounds of a call that may only take so long: one try, half to connect, half to answer."""
-    return _config(connect_s=seconds / 2, answer_s=seconds / 2, attempts=1)
-
-
-@contextmanager
-def asking(unavailable: Callable[[str], FleetlaneError]) -> Iterator[None]:
-    """Turn what boto3 raises inside into what ``unavailable`` makes of its sentence."""
-    try:
-        yield
-    except (BotoCoreError, ClientError) as problem:
-        raise unavailable(str(problem)) from problem
-
-
-def is_missing(problem: Exception) -> bool:
-    """Whether S3 said that there is no such object; a missing bucket is something else."""
-    return _code_of(problem) in {"NoSuchKey", "404"}
-
-
-def is_overtaken(problem: Exception) -> bool:
-    """Whether a conditional write was refused: somebody else wrote, or writes right now."""
-    return _code_of(problem) in {"PreconditionFailed", "ConditionalRequestConflict", "412", "409"}
-
-
-def _code_of(problem: Exception) -> str | None:
-    if not isinstance(problem, ClientError):
-        return None
-    return problem.response.get("Error", {}).get("Code")
-
-
-def _config(*, connect_s: float, answer_s: float, attempts: int) -> "Config":
+def client_config(*, connect_s: float = 1, answer_s: float = 2, attempts: int = 2) -> "Config":
+    """The bounds of a call; without others a job's, which is tried once more."""
     from botocore.config import Config  # noqa: PLC0415 - as above
 
     return Config(
@@ -127,3 +80,25 @@ def _config(*, connect_s: float, answer_s: float, attempts: int) -> "Config":
         max_pool_connections=32,
         response_checksum_validation="when_required",  # we compare digests ourselves
     )
+
+
+def request_config() -> "Config":
+    """The bounds of a call while a device waits, and whose caller tries again itself."""
+    return client_config(connect_s=0.5, answer_s=1, attempts=1)
+
+
+def hasty_config(*, seconds: float) -> "Config":
+    """Bounds of a call that may only take so long: one try, half to connect, half to answer."""
+    return client_config(connect_s=seconds / 2, answer_s=seconds / 2, attempts=1)
+
+
+@contextmanager
+def asking(unavailable: Callable[..., FleetlaneError], *about: str) -> Iterator[None]:
+    """Turn what boto3 raises inside into what ``unavailable`` makes of its sentence.
+
+    ``about`` are the arguments before that.
+    """
+    try:
+        yield
+    except (BotoCoreError, ClientError) as problem:
+        raise unavailable(*about, str(problem)) from problem

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from clients.aws import S3Client, asking, is_missing, is_overtaken
+from clients.aws import S3Client, asking
 from fleetlane.events.errors import FleetlaneError
 
 if TYPE_CHECKING:
@@ -23,6 +23,12 @@ PROMPT_S: Final = 0.25
 """An answer of 500 or a connection that was closed while idle comes sooner than this."""
 
 _FAILURES: Final = (BotoCoreError, ClientError, OSError)
+
+_MISSING: Final = frozenset({"NoSuchKey", "404"})
+"""There is no such object; a missing bucket is something else."""
+
+_OVERTAKEN: Final = _MISSING | {"PreconditionFailed", "ConditionalRequestConflict", "412", "409"}
+"""A conditional write was refused: somebody else wrote, deleted, or writes right now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,12 +51,15 @@ class BucketObjects:
     ) -> None:
         self._s3, self._bucket, self._unavailable = s3, bucket, unavailable
 
-    def ask[T](self, key: str, call: Callable[[], T]) -> T | None:
-        """What a call of S3 gives; ``None`` where there is no such object."""
+    def ask[T](
+        self, key: str, call: Callable[[], T], *, none_for: frozenset[str] = _MISSING
+    ) -> T | None:
+        """What a call of S3 gives; ``None`` where it fails by a code that is to give that."""
         try:
             return call()
         except _FAILURES as problem:
-            if is_missing(problem):
+            answer = problem.response if isinstance(problem, ClientError) else {}
+            if answer.get("Error", {}).get("Code", "") in none_for:
                 return None
             raise self._unavailable(key, str(problem)) from problem
 
@@ -89,7 +98,7 @@ class BucketObjects:
 
     def put(self, key: str, body: bytes | BinaryIO, **options: Any) -> None:
         """Write an object over what was there; ``options`` are more arguments of ``put_object``."""
-        self.ask(key, lambda: self._put(key, body, options))
+        self.ask(key, partial(self._put, key, body, **options))
 
     def put_in_place_of(
         self, version: str | None, key: str, body: bytes | BinaryIO, **options: Any
@@ -99,12 +108,9 @@ class BucketObjects:
         ``None`` where another was faster.
         """
         condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}
-        try:
-            return self._put(key, body, options | condition)["ETag"]
-        except _FAILURES as problem:
-            if is_overtaken(problem) or is_missing(problem):
-                return None
-            raise self._unavailable(key, str(problem)) from problem
+        put = partial(self._put, key, body, **options, **condition)
+        answer = self.ask(key, put, none_for=_OVERTAKEN)
+        return None if answer is None else answer["ETag"]
 
     def put_promptly(self, key: str, body: bytes, *, sha256: bytes) -> None:
         """Write an object; returns once S3 has it and has found its digest to be ``sha256``.
@@ -112,15 +118,14 @@ class BucketObjects:
         Tries once more if that failed within a quarter of a second: of more there is no time.
         """
         digest = base64.b64encode(sha256).decode()
-        options = {"ChecksumAlgorithm": "SHA256", "ChecksumSHA256": digest}
+        put = partial(self._put, key, body, ChecksumAlgorithm="SHA256", ChecksumSHA256=digest)
         began_s = time.monotonic()
-        answer: PutObjectOutputTypeDef | None
         try:
-            answer = self._put(key, body, options)
-        except _FAILURES as problem:
+            answer = self.ask(key, put)
+        except FleetlaneError:
             if time.monotonic() - began_s > PROMPT_S:
-                raise self._unavailable(key, str(problem)) from problem
-            answer = self.ask(key, lambda: self._put(key, body, options))
+                raise
+            answer = self.ask(key, put)
         confirmed = None if answer is None else answer.get("ChecksumSHA256")
         if confirmed != digest:
             raise self._unavailable(key, f"S3 confirmed digest {confirmed}, not {digest}")
@@ -132,11 +137,9 @@ class BucketObjects:
     def listed(self, prefix: str, *, after: str = "") -> "Iterator[ObjectTypeDef]":
         """Go through the objects behind a key, in order; S3 is asked as far as one reads."""
         pages = self._s3.get_paginator("list_objects_v2")
-        with asking(partial(self._unavailable, prefix)):
+        with asking(self._unavailable, prefix):
             for page in pages.paginate(Bucket=self._bucket, Prefix=prefix, StartAfter=after):
                 yield from page.get("Contents", ())
 
-    def _put(
-        self, key: str, body: bytes | BinaryIO, options: dict[str, Any]
-    ) -> "PutObjectOutputTypeDef":
+    def _put(self, key: str, body: bytes | BinaryIO, **options: Any) -> "PutObjectOutputTypeDef":
         return self._s3.put_object(Bucket=self._bucket, Key=key, Body=body, **options)

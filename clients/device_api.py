@@ -144,18 +144,13 @@ def upload_form(api: str, stream: str, body: bytes, headers: Mapping[str, str]) 
     return _content_of(answer, wanted=httpx.codes.CREATED)
 
 
-def form_answer(url: str, fields: Mapping[str, str], body: IO[bytes] | bytes) -> httpx.Response:
-    """Send a body with its form, and return S3's response; raises ``NoAnswerError``."""
-    return _posted(url, data=dict(fields), files={"file": body})
-
-
 def uploaded(form: Mapping[str, Any], body: IO[bytes]) -> dict[str, Any]:
     """Send a body with its form and return the receipt.
 
     Raises ``MessageRefusedError`` with S3's own code as its tag, or ``NoAnswerError``: then the
     same form may be used again.
     """
-    answer = form_answer(form["url"], form["fields"], body)
+    answer = _posted(form["url"], data=form["fields"], files={"file": body})
     if answer.status_code != UPLOADED:
         code = _S3_CODE.search(answer.text)
         tag = "unexpected" if code is None else code[1]

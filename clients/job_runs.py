@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final
 
 from clients.aws import asking
@@ -45,11 +44,10 @@ class GlueRuns:
 
     def __init__(self, glue: Any, job: str) -> None:
         self._glue, self._job = glue, job
-        self._unavailable = partial(JobRunsUnavailableError, job)
 
     def runs(self) -> list[JobRun]:
         """Those of late, the latest first."""
-        with asking(self._unavailable):
+        with asking(JobRunsUnavailableError, self._job):
             try:
                 answer = self._glue.get_job_runs(JobName=self._job, MaxResults=_RUNS_MAX)
             except self._glue.exceptions.EntityNotFoundException:
@@ -57,7 +55,7 @@ class GlueRuns:
         return [_glue_run(run) for run in answer["JobRuns"]]
 
     def cancel(self, run: JobRun) -> None:
-        with asking(self._unavailable):
+        with asking(JobRunsUnavailableError, self._job):
             self._glue.batch_stop_job_run(JobName=self._job, JobRunIds=[run.id])
 
     def has_rested(self) -> bool:
@@ -70,10 +68,9 @@ class EmrRuns:
 
     def __init__(self, emr: Any, application: str) -> None:
         self._emr, self._name = emr, application
-        self._unavailable = partial(JobRunsUnavailableError, application)
 
     def runs(self) -> list[JobRun]:
-        with asking(self._unavailable):
+        with asking(JobRunsUnavailableError, self._name):
             found = self._application()
             if found is None:
                 return []
@@ -81,7 +78,7 @@ class EmrRuns:
             return [_emr_run(run) for page in pages for run in page["jobRuns"]]
 
     def cancel(self, run: JobRun) -> None:
-        with asking(self._unavailable):
+        with asking(JobRunsUnavailableError, self._name):
             if (found := self._application()) is not None:
                 self._emr.cancel_job_run(applicationId=found["id"], jobRunId=run.id)
 
@@ -90,7 +87,7 @@ class EmrRuns:
 
         No run of it may be alive.
         """
-        with asking(self._unavailable):
+        with asking(JobRunsUnavailableError, self._name):
             found = self._application()
             if found is not None and found["state"] == "STARTED":
                 self._emr.stop_application(applicationId=found["id"])
@@ -105,7 +102,7 @@ class EmrRuns:
 
 def start_by(states: Any, machine: str) -> None:
     """Have the state machine look whether its job runs, and start it if not; returns at once."""
-    with asking(partial(JobRunsUnavailableError, machine)):
+    with asking(JobRunsUnavailableError, machine):
         states.start_execution(stateMachineArn=machine, input="{}")
 
 

@@ -18,7 +18,7 @@ def words_for(stage: Stage) -> str:
     """The words for the ``cdk`` that comes first; none where one is enough."""
     try:
         if stage.keeps_data:
-            deployed_resources(stage.name, AwsSettings(region=stage.region))
+            deployed_resources(stage.name, AwsSettings(region_name=stage.region))
     except UnknownStageError:
         return "-c first=true"
     except BadStageResourcesError:

@@ -3,8 +3,9 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from operator import methodcaller
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,6 @@ from clients.devices.registry import DeviceRegistry
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.job_arguments import KafkaSecurity
-from fleetlane.events.lanes import LaneTrigger
 from fleetlane.events.names import COMMON_AUDIENCE
 from infra.stages import settings_of, stage_from
 from local.canary import LocalCanary
@@ -26,10 +26,9 @@ from local.servers.gateway_process import GATEWAY, LocalConsole, LocalGateway
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws, ensure_upload_queue
 from local.servers.processes import ServerProcess
-from local.spark.jobs import SLOW_PARSE_MS_MAX, JobSettings, LocalJobs, LocalLake, jobs_of
+from local.spark.jobs import JobSettings, LocalJobs, LocalLake, jobs_of
 from operations import endpoints as laptop
 from operations.flows.publisher import FlowPublisher
-from operations.ledger.message_results import Receipt
 
 RECEIPTS_TABLE: Final = "fleetlane-receipts"
 SPOOL_BUCKET: Final = "fleetlane-spool"
@@ -48,7 +47,8 @@ class PlatformSettings:
     Without ``has_jobs`` messages land, and nothing parses them; without ``has_lake`` nothing is
     kept longer than in Kafka. ``functions_environment`` and ``jobs_environment`` are what
     the functions, and the jobs, see besides, and before, all else. ``gateway_module`` is what
-    runs as the gateway. The canary sends every ``canary_interval_ms``, or not at all.
+    runs as the gateway. The canary sends every ``canary_interval_ms``, or not at all. ``jobs`` are
+    those besides the lake's.
     """
 
     folder: Path = DATA
@@ -58,29 +58,29 @@ class PlatformSettings:
     jobs_environment: Mapping[str, str] = field(default_factory=dict)
     gateway_module: str = GATEWAY
     canary_interval_ms: int | None = None
-    fast_trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES
-    slow_parse_ms_max: int = SLOW_PARSE_MS_MAX
+    jobs: str = jobs_of()
 
 
-class Platform(AbstractContextManager["Platform"]):
-    """Starts all parts, restarts what dies, and stops them; a context manager that stops.
+class Platform(ExitStack):
+    """Starts all parts, restarts what dies, and stops them, last first; a context manager.
 
     The parts are attributes, for tests that kill them. ``endpoints`` and ``flows``, those in
     force at the start, are known once started.
     """
 
     gateway: LocalGateway
+    canary: LocalCanary
     jobs: LocalJobs
     lake_jobs: LocalJobs
     endpoints: laptop.Endpoints
     flows: FlowSet
 
     def __init__(self, settings: PlatformSettings) -> None:
+        super().__init__()
         self.settings = settings
         folder = settings.folder.resolve()
         self.broker = KafkaBroker(folder / "kafka", jars=BROKER_JARS)
         self.aws = LocalAws(folder / "aws", environment=LOCALSTACK_ENVIRONMENT)
-        self.canary: LocalCanary | None = None
         self._started: list[ServerProcess] = []
 
     def start(
@@ -125,6 +125,7 @@ class Platform(AbstractContextManager["Platform"]):
         self._start_together(self.gateway, *self.applications)
         if (interval_ms := self.settings.canary_interval_ms) is not None:
             self.canary = LocalCanary(self.gateway.url, self.registry, interval_ms=interval_ms)
+            self.callback(self.canary.stop)
             self.canary.start()
         return self.endpoints
 
@@ -143,16 +144,6 @@ class Platform(AbstractContextManager["Platform"]):
         console = LocalConsole(self.settings.folder)
         self._start_together(console)
         return console.url
-
-    def stop(self) -> None:
-        """Stop all parts, last first; what was stopped already stays so."""
-        self.stopped_canary()
-        while self._started:
-            self._started.pop().stop()
-
-    def stopped_canary(self) -> tuple[Receipt, ...]:
-        """Stop the canary, so that nothing of it lands later, and give what it was answered."""
-        return () if self.canary is None else self.canary.stop()
 
     @property
     def applications(self) -> Sequence[LocalJobs]:
@@ -173,14 +164,12 @@ class Platform(AbstractContextManager["Platform"]):
     def s3(self) -> S3Client:
         return boto3.client("s3", **self.aws.client_settings)
 
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-
     def _start_together(self, *parts: ServerProcess) -> None:
-        self._started.extend(parts)
+        for part in parts:
+            self._started.append(part)
+            self.callback(part.stop)
         with ThreadPoolExecutor(len(parts)) as pool:
-            for started in [pool.submit(part.start) for part in parts]:
-                started.result()
+            list(pool.map(methodcaller("start"), parts))
 
     def _folder(self, name: str) -> Path:
         folder = self.settings.folder.resolve() / name
@@ -195,8 +184,7 @@ class Platform(AbstractContextManager["Platform"]):
             lake=self.lake,
             accepted_log=self.gateway.log_path,
             environment={**self.aws.client_environment, **self.settings.jobs_environment},
-            fast_trigger=self.settings.fast_trigger,
-            jobs=jobs_of(slow_parse_ms_max=self.settings.slow_parse_ms_max),
+            jobs=self.settings.jobs,
         )
 
 

@@ -26,11 +26,12 @@ type _Said = tuple[str, str]
 def lacking(stage: Stage, account: AwsAccount) -> Iterator[Finding]:
     """Check one thing after the other; changes nothing. What AWS does not say is lacking."""
     functions = stage.reserved_concurrency + FUNCTIONS_LEFT_FREE
+    not_there = "not there", f"cdk bootstrap -c stage={stage.name}"
     what, service, code, each = _EMR_VCPUS if stage.engine is Engine.EMR else _GLUE_DPUS
     checks: list[tuple[str, Callable[[], _Said]]] = [
         ("account", lambda: _number(stage, account.number())),
         ("zones", lambda: _zones(stage, account.zones())),
-        ("bootstrap", lambda: _bootstrap(stage, is_there=account.is_bootstrapped())),
+        ("bootstrap", lambda: ("there", "") if account.is_bootstrapped() else not_there),
         ("functions", lambda: _enough(_FUNCTIONS, functions, account.functions_at_once())),
         ("requests", lambda: _enough("requests/s", stage.requests_per_s, account.requests_per_s())),
         (what, lambda: _enough(what, stage.workers * each, account.quota(service, code))),
@@ -64,10 +65,6 @@ def _zones(stage: Stage, zones: set[str]) -> _Said:
     if missing:
         return f"no {', '.join(missing)}", "change `availability_zones` in infra/stages.py"
     return ", ".join(stage.availability_zones), ""
-
-
-def _bootstrap(stage: Stage, *, is_there: bool) -> _Said:
-    return ("there", "") if is_there else ("not there", f"cdk bootstrap -c stage={stage.name}")
 
 
 def _enough(what: str, needed: int, limit: int) -> _Said:

@@ -119,13 +119,12 @@ class LocalStage(_Announced, frozen=True, kw_only=True):
 
 
 def localstack_at(endpoint_url: str, region: str = REGION) -> AwsSettings:
-    return AwsSettings(
-        endpoint_url=endpoint_url, region=region, access_key_id=_ANY_KEY, secret_access_key=_ANY_KEY
-    )
+    anybody = {"aws_access_key_id": _ANY_KEY, "aws_secret_access_key": _ANY_KEY}
+    return AwsSettings(endpoint_url=endpoint_url, region_name=region, **anybody)
 
 
 def variables_for(settings: Mapping[str, Any]) -> dict[str, str]:
-    """What ``for_boto3`` gave, as the variables that the AWS clients of a process read."""
+    """Fields of ``AwsSettings``, as the variables that the AWS clients of a process read."""
     return {
         "AWS_ACCESS_KEY_ID": settings["aws_access_key_id"],
         "AWS_SECRET_ACCESS_KEY": settings["aws_secret_access_key"],

@@ -7,7 +7,6 @@ whole ones, is imported where it is needed: it takes seconds.
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,7 +45,7 @@ def lake_of(platform: Platform) -> Iterator["Catalog"]:
         _laptop_lake(file)
         uri = f"sqlite:///{file}"
         catalog = load_catalog(CATALOG, type="sql", uri=uri, init_catalog_tables="false")
-    with asking(partial(StageUnavailableError, resources.stage)), closing(catalog):
+    with asking(StageUnavailableError, resources.stage), closing(catalog):
         yield catalog
 
 

@@ -118,7 +118,7 @@ class Platform:
         if self.is_laptop:
             return None
         name = stage_resources.operator_host_name(self.resources.stage)
-        with asking(lambda problem: StageUnavailableError(self.resources.stage, problem)):
+        with asking(StageUnavailableError, self.resources.stage):
             ssm = aws_client("ssm", self.aws)
             try:
                 found = ssm.get_parameter(Name=name)
@@ -200,7 +200,7 @@ class Platform:
 
 def deployed_resources(stage: str, aws: AwsSettings) -> stage_resources.StageResources:
     """What the deploy wrote of a stage; raises as ``Platform.of_stage``."""
-    with asking(lambda problem: StageUnavailableError(stage, problem)):
+    with asking(StageUnavailableError, stage):
         ssm = aws_client("ssm", aws)
         try:
             found = ssm.get_parameter(Name=stage_resources.parameter_name(stage))

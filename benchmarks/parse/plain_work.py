@@ -69,8 +69,8 @@ class PlainWork:
             events=len(records),
             parse_us=(time.perf_counter_ns() - began_ns) // 1000,
             inflated_bytes=message.body_bytes,
-            first_event_ms=encoder.first_event_ms,
-            last_event_ms=encoder.last_event_ms,
+            first_event_ms=encoder.span_ms[0],
+            last_event_ms=encoder.span_ms[1],
             parsed_ms=time.time_ns() // 1_000_000,
         )
         key = message.device_id.encode()

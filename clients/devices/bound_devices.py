@@ -35,7 +35,14 @@ class CachedBoundDevices:
 
         Raises ``RegistryUnavailableError`` where some are not remembered.
         """
-        known = self._known(gateway_id, ids)
+        oldest_s = self._monotonic() - MAX_AGE_S
+        with self._changing:
+            kept = {one: self._kept[one] for one in ids if one in self._kept}
+        known = {
+            one: device
+            for one, (read_s, device) in kept.items()
+            if read_s > oldest_s and device.gateway_id == gateway_id
+        }
         unknown = ids - known.keys()
         if not unknown:
             return known
@@ -43,16 +50,6 @@ class CachedBoundDevices:
         bound = {one: device for one, device in found.items() if device.gateway_id == gateway_id}
         self._keep(bound)
         return known | bound
-
-    def _known(self, gateway_id: str, device_ids: frozenset[str]) -> dict[str, RegisteredDevice]:
-        oldest_s = self._monotonic() - MAX_AGE_S
-        with self._changing:
-            kept = {one: self._kept[one] for one in device_ids if one in self._kept}
-        return {
-            one: device
-            for one, (read_s, device) in kept.items()
-            if read_s > oldest_s and device.gateway_id == gateway_id
-        }
 
     def _keep(self, devices: Mapping[str, RegisteredDevice]) -> None:
         now_s = self._monotonic()

@@ -1,7 +1,6 @@
 """The canary's private key: a SecureString of Systems Manager, for its function alone."""
 
 import json
-from functools import partial
 from typing import Any
 
 from clients.aws import asking
@@ -33,11 +32,10 @@ class CanaryKeyParameter:
 
     def __init__(self, ssm: Any, name: str) -> None:
         self._ssm, self._name = ssm, name
-        self._unavailable = partial(CanaryKeyUnavailableError, name)
 
     def read(self) -> DeviceKey:
         """Read the key; raises ``CanaryNotEnrolledError`` where there is none."""
-        with asking(self._unavailable):
+        with asking(CanaryKeyUnavailableError, self._name):
             try:
                 found = self._ssm.get_parameter(Name=self._name, WithDecryption=True)
                 return DeviceKey.from_private_jwk(json.loads(found["Parameter"]["Value"]))
@@ -49,7 +47,7 @@ class CanaryKeyParameter:
 
     def write(self, key: DeviceKey) -> None:
         """Keep a key, over one that was there."""
-        with asking(self._unavailable):
+        with asking(CanaryKeyUnavailableError, self._name):
             self._ssm.put_parameter(
                 Name=self._name,
                 Value=json.dumps(key.private_jwk),

@@ -162,7 +162,7 @@ class KafkaProducer:
         except KafkaException:
             self._poll(producer, 0)  # Kafka's own words on why
             return False
-        self._on_connected()
+        self._is_connected, self._give_up_s = True, math.inf
         return True
 
     def _produced(
@@ -216,12 +216,9 @@ class KafkaProducer:
         if error.code() == KafkaError._ALL_BROKERS_DOWN and self._is_connected:  # noqa: SLF001
             self._is_connected, self._give_up_s = False, now_s + CONNECT_S
 
-    def _on_connected(self) -> None:
-        self._is_connected, self._give_up_s = True, math.inf
-
     def _on_confirmed(self) -> None:
         self.confirmed_s, self._silent_since_s = time.monotonic(), math.inf
-        self._on_connected()
+        self._is_connected, self._give_up_s = True, math.inf
 
     def _not_durable(
         self, record: ProducerRecord, delivery: raw_producer.Delivery, began_s: float

@@ -3,11 +3,9 @@
 import math
 import os
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from fleetlane.events.job_arguments import KafkaSecurity
-
-_IAM: Final = {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER"}
 
 
 def security_configuration(security: KafkaSecurity) -> dict[str, Any]:
@@ -16,11 +14,9 @@ def security_configuration(security: KafkaSecurity) -> dict[str, Any]:
     With ``iam``, tokens are made from the role's own credentials, live fifteen minutes and are
     renewed by the client itself.
     """
-    match security:
-        case KafkaSecurity.PLAINTEXT:
-            return {}
-        case KafkaSecurity.IAM:
-            return {**_IAM, "oauth_cb": _token}
+    if security is KafkaSecurity.PLAINTEXT:
+        return {}
+    return {"security.protocol": "SASL_SSL", "sasl.mechanisms": "OAUTHBEARER", "oauth_cb": _token}
 
 
 class RememberedToken:

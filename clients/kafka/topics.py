@@ -107,13 +107,12 @@ class KafkaTopics:
         )
         refused = {}
         for topic, future in futures.items():
-            problem = future.exception()
-            if isinstance(problem, KafkaException):
+            try:
+                future.result()
+            except KafkaException as problem:
                 error = problem.args[0]
                 if error.code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     refused[topic] = error.str()
-            elif problem is not None:
-                raise problem
         if refused:
             raise TopicsNotCreatedError(tuple(refused), "; ".join(sorted(set(refused.values()))))
 

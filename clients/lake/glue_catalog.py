@@ -2,7 +2,6 @@
 
 import base64
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from clients.aws import asking
@@ -32,7 +31,7 @@ def put_view(glue: "GlueClient", database: str, view: LakeView) -> bool:
     ``glue`` is a client whose maker bounded its waits. Raises ``ViewNotPutError``.
     """
     wanted = _table(view, database)
-    with asking(partial(ViewNotPutError, view.name)):
+    with asking(ViewNotPutError, view.name):
         try:
             found = glue.get_table(DatabaseName=database, Name=view.name)["Table"]
         except glue.exceptions.EntityNotFoundException:

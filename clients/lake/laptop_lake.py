@@ -73,7 +73,7 @@ class LaptopLake:
         )
         return f"read_parquet([{paths}], schema = map {{{columns}}})"
 
-    def _metadata(self, table: LakeTable) -> dict[str, Any]:
+    def _metadata(self, table: LakeTable) -> Any:
         namespace, _, name = table.identifier.partition(".")
         asked = (
             f"SELECT metadata_location FROM {_TABLES} WHERE table_namespace = ? AND table_name = ?"
@@ -81,8 +81,7 @@ class LaptopLake:
         location = self._value(asked, namespace, name) if self.has_tables() else None
         if location is None:
             raise LakeMissingError(table.identifier, str(self.catalog))
-        metadata: dict[str, Any] = json.loads(_path(location).read_bytes())
-        return metadata
+        return json.loads(_path(location).read_bytes())
 
     def _value(self, query: str, *values: str) -> str | None:
         file = f"{self.catalog.absolute().as_uri()}?mode=ro"

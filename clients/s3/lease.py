@@ -137,20 +137,17 @@ class Lease:
             raise LeaseLostError(self._place.name, self._holder)
 
     def _taken(self) -> int | None:
-        found = self._place.read()
-        if found is None:
-            return self._begun(token=1, replacing=None)
-        now_s, (state, version) = self._clock_s(), found
-        if version != self._version:
-            _log.warning("waiting: %s holds the lease %s", state.holder, self._place.name)
-            self._version, self._unchanged_since_s = version, now_s
-        if now_s - self._unchanged_since_s < self._lease_s:
-            return None
-        return self._begun(token=state.token + 1, replacing=version)
-
-    def _begun(self, *, token: int, replacing: str | None) -> int | None:
-        state = LeaseState(holder=self._holder, token=token, beat=0)
-        return token if self._wrote(state, replacing=replacing) else None
+        before, version = self._place.read() or (None, None)
+        if before is not None:
+            now_s = self._clock_s()
+            if version != self._version:
+                _log.warning("waiting: %s holds the lease %s", before.holder, self._place.name)
+                self._version, self._unchanged_since_s = version, now_s
+            if now_s - self._unchanged_since_s < self._lease_s:
+                return None
+        token = 1 if before is None else before.token + 1
+        begun = LeaseState(holder=self._holder, token=token, beat=0)
+        return token if self._wrote(begun, replacing=version) else None
 
     def _wrote(self, state: LeaseState, *, replacing: str | None) -> bool:
         if state != self._attempted:  # of a try again it is not known which one S3 took

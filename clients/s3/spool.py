@@ -83,7 +83,7 @@ class Spool:
 
     def waiting(self) -> Iterator[Waiting]:
         """Go through all that waits, the oldest minute first. S3 is asked as far as one reads."""
-        shards = (self._in_shard(f"{SPOOL}{shard}/") for shard in SHARDS)
+        shards = (map(_waiting, self._objects.listed(f"{SPOOL}{shard}/")) for shard in SHARDS)
         return heapq.merge(*shards, key=lambda one: (one.since_ms, one.key))
 
     def get(self, key: str) -> list[ProducerRecord] | None:
@@ -101,11 +101,6 @@ class Spool:
             left += [one["Key"] for one in answer.get("Errors", ())]
         return left
 
-    def _in_shard(self, prefix: str) -> Iterator[Waiting]:
-        for found in self._objects.listed(prefix):
-            since_ms = _minute_of(found["Key"])
-            yield Waiting(key=found["Key"], since_ms=since_ms, object_bytes=found["Size"])
-
 
 def _key(first: ProducerRecord, sha256: bytes, now_ms: int) -> str:
     minute = datetime.fromtimestamp(now_ms / 1000, UTC).strftime(_MINUTE)
@@ -114,12 +109,14 @@ def _key(first: ProducerRecord, sha256: bytes, now_ms: int) -> str:
     return f"{SPOOL}{shard}/{minute}/{raw_id.decode()}-{sha256.hex()[:16]}"
 
 
-def _minute_of(key: str) -> int:
-    """When an object was put; one whose key says nothing of it is as old as can be."""
+def _waiting(found: Any) -> Waiting:
+    """An object whose key does not say when it was put is as old as can be."""
+    key = found["Key"]
     try:
-        return millis_of(datetime.strptime(key.split("/")[2], _MINUTE).replace(tzinfo=UTC))
+        since_ms = millis_of(datetime.strptime(key.split("/")[2], _MINUTE).replace(tzinfo=UTC))
     except (IndexError, ValueError):
-        return 0
+        since_ms = 0
+    return Waiting(key=key, since_ms=since_ms, object_bytes=found["Size"])
 
 
 def spooled_bytes(records: Sequence[ProducerRecord]) -> bytes:

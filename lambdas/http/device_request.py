@@ -66,7 +66,6 @@ def shown(value: str) -> str:
     return f"{value[:_VALUE_SHOWN_CHARS]!r}{'…' if cut else ''}"
 
 
-_STATUSES: Final = frozenset(DeviceStatus)
 _DECLARED: Final = (  # as a field of ours, as a header, as an attribute of a batch's entry
     ("content_type", "content-type", "datacontenttype", CONTENT_TYPE),
     ("idempotency_key", "idempotency-key", "id", IDEMPOTENCY_KEY),
@@ -115,7 +114,7 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
     device_id, device_type = identity.get("device_id", ""), identity.get("device_type", "")
     status = identity.get("status", "")
     is_known = DEVICE_ID.fullmatch(device_id) and NAME.fullmatch(device_type)
-    if not is_known or status not in _STATUSES:
+    if not is_known or status not in DeviceStatus:
         raise UnauthenticatedError
     if status == DeviceStatus.REVOKED:
         raise RevokedDeviceError(device_id)

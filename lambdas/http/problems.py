@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import msgspec
 from aws_lambda_powertools import Logger
 
 from clients.devices.registry import RegistryUnavailableError
@@ -33,36 +32,33 @@ OF_REQUESTS: Final[Mapping[type[Exception], ProblemTag]] = {
 _NOTHING_ACKNOWLEDGED: Final = "Nothing was acknowledged; send the same message again."
 
 
-class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What a device is answered. ``retry_after_s`` says when to send the same again.
+type Answer = dict[str, Any]
+"""What a device is answered, as API Gateway (REST, v1) wants it."""
 
-    ``allow`` is the method that there is instead.
-    """
 
-    status: int
-    body: str
-    content_type: str = "application/json"
-    retry_after_s: int | None = None
-    allow: str | None = None
-
-    def as_proxy(self) -> dict[str, Any]:
-        """Write it as API Gateway (REST, v1) wants it."""
-        headers = {"Content-Type": [self.content_type]}
-        if self.retry_after_s is not None:
-            headers["Retry-After"] = [str(self.retry_after_s)]
-        if self.allow is not None:
-            headers["Allow"] = [self.allow]
-        return {
-            "statusCode": self.status,
-            "body": self.body,
-            "isBase64Encoded": False,
-            "multiValueHeaders": headers,
-        }
+def answer(
+    status: int,
+    body: str,
+    *,
+    content_type: str = "application/json",
+    retry_after_s: int | None = None,
+    allow: str | None = None,
+) -> Answer:
+    """``retry_after_s`` is when to send the same again; ``allow`` the method that there is."""
+    headers = {"Content-Type": content_type, "Retry-After": retry_after_s, "Allow": allow}
+    return {
+        "statusCode": status,
+        "body": body,
+        "isBase64Encoded": False,
+        "multiValueHeaders": {
+            name: [str(value)] for name, value in headers.items() if value is not None
+        },
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """An answer to a request that was refused. The rest is as in ``Answer``."""
+    """An answer to a request that was refused. The rest is as in ``answer``."""
 
     tag: ProblemTag
     detail: str
@@ -78,9 +74,9 @@ class Problem:
         }
 
     def answer(self) -> Answer:
-        return Answer(
-            status=self.tag.status,
-            body=json.dumps(self.members()),
+        return answer(
+            self.tag.status,
+            json.dumps(self.members()),
             content_type=PROBLEM_CONTENT_TYPE,
             retry_after_s=self.retry_after_s,
             allow=self.allow,

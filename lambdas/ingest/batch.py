@@ -38,7 +38,10 @@ def land_batch(
     read = [or_error(entry_from, raw) for raw in entries_in(document)]
     ids = frozenset(one.device_id for one in read if isinstance(one, Entry))
     senders = Senders.asked(sender, ids, devices, intake.rate_limiter, now_ms=arrival_millis)
-    admitted = [_admitted(one, senders, arrival_millis) for one in read]
+    admitted = [
+        or_error(_admitted, one, senders, arrival_millis) if isinstance(one, Entry) else one
+        for one in read
+    ]
     inbound = [one for one in admitted if isinstance(one, InboundMessage)]
     landed = iter(intake.land_all(inbound, until_s=until_s))
     return [
@@ -47,14 +50,9 @@ def land_batch(
     ]
 
 
-def _admitted(
-    entry: Entry | FleetlaneError, senders: Senders, arrival_millis: int
-) -> InboundMessage | FleetlaneError:
-    if not isinstance(entry, Entry):
-        return entry
-    device = or_error(senders.of, entry.device_id)
-    if isinstance(device, FleetlaneError):
-        return device
+def _admitted(entry: Entry, senders: Senders, arrival_millis: int) -> InboundMessage:
+    """Raises as ``Senders.of`` does."""
+    device = senders.of(entry.device_id)
     return InboundMessage(
         asked=Lane.STANDARD,
         arrival_millis=arrival_millis,

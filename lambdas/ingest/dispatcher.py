@@ -35,13 +35,12 @@ class Dispatcher:
     now_ms: Callable[[], int]
     jitter: Jitter
 
-    def resolve(self, event: Mapping[str, Any]) -> dict[str, Any]:
+    def resolve(self, event: Mapping[str, Any]) -> Answer:
         """Answer a proxy event (API Gateway REST, v1)."""
         try:
-            answer = self._answer(event)
+            return self._answer(event)
         except Exception as error:  # noqa: BLE001 - the edge: whatever it is, a device is answered
-            answer = problems.refused(error, self.jitter)
-        return answer.as_proxy()
+            return problems.refused(error, self.jitter)
 
     def _answer(self, event: Mapping[str, Any]) -> Answer:
         method, path = event["httpMethod"], event["path"].rstrip("/")
@@ -89,12 +88,11 @@ class Dispatcher:
             document_of(event), sender, arrival_millis, intake=self.intake, devices=self.devices
         )
         answers = [
-            one if isinstance(one, Receipt) else problems.problem_of(one, self.jitter)
-            for one, _ in outcomes
+            (one if isinstance(one, Receipt) else problems.problem_of(one, self.jitter), size_bytes)
+            for one, size_bytes in outcomes
         ]
-        sizes = [size_bytes for _, size_bytes in outcomes]
-        _count_batch(answers, body_bytes=sizes, arrival_millis=arrival_millis)
-        return problems.batch_answer(answers)
+        _count_batch(answers, arrival_millis)
+        return problems.batch_answer([answer for answer, _ in answers])
 
 
 def document_of(event: Mapping[str, Any]) -> bytes:
@@ -114,19 +112,17 @@ def document_of(event: Mapping[str, Any]) -> bytes:
     return device_request.body_of(event)
 
 
-def _count_batch(
-    outcomes: Sequence[Receipt | Problem], *, body_bytes: Sequence[int], arrival_millis: int
-) -> None:
+def _count_batch(answers: Sequence[tuple[Receipt | Problem, int]], arrival_millis: int) -> None:
     """Write one line of metrics a lane and stream, and one a tag, however many entries there are.
 
     Streams without a flow are one together.
     """
     sizes, refusals = defaultdict[tuple[Lane, str | None], list[int]](list), Counter[ProblemTag]()
-    for outcome, size_bytes in zip(outcomes, body_bytes, strict=True):
-        if isinstance(outcome, Problem):
-            refusals[outcome.tag] += 1
+    for answer, size_bytes in answers:
+        if isinstance(answer, Problem):
+            refusals[answer.tag] += 1
         else:
-            sizes[outcome.lane, outcome.counted_stream].append(size_bytes)
+            sizes[answer.lane, answer.counted_stream].append(size_bytes)
     for (lane, stream), some in sizes.items():
         problems.ACCEPTED.write(
             len(some), sum(some), lane=lane, stream=stream, arrival_millis=arrival_millis

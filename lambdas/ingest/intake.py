@@ -43,11 +43,9 @@ class Intake:
         Raises:
             RevokedDeviceError: Its device, or its gateway, may not send any more.
             TooManyMessagesError: Its device may send again later.
-            FleetlaneError: As ``Ingest.land`` does.
+            FleetlaneError: It is not durable within ``ANSWER_S``, as ``Ingest.land_all`` has it.
         """
         arrival = self._arrival(inbound)
-        if not arrival.is_remembered:
-            return arrival.completed(self.ingest.land(arrival.inbound, arrival.flow))
         (outcome,) = self._outcomes([arrival], time.monotonic() + ANSWER_S)
         if isinstance(outcome, FleetlaneError):
             raise outcome
@@ -68,10 +66,14 @@ class Intake:
     def _outcomes(
         self, arrivals: Sequence["_Arrival"], until_s: float
     ) -> list[Receipt | FleetlaneError]:
-        arrivals = self._recognised(arrivals)
+        keys = [one.key for one in arrivals if one.key]
+        if keys:
+            known = self.repeats.of(keys, now_ms=arrivals[0].inbound.arrival_millis)
+            arrivals = [replace(one, kept=known.get(one.key)) for one in arrivals]
         new = [one for one in arrivals if not one.is_repeat]
         landed = self.ingest.land_all([(one.inbound, one.flow) for one in new], until_s=until_s)
-        self._remember([*zip(new, landed, strict=True)])
+        if keys:
+            self._remember([*zip(new, landed, strict=True)])
         rest = iter(landed)
         outcomes = [one.first_receipt() or next(rest) for one in arrivals]
         return [
@@ -79,25 +81,13 @@ class Intake:
             for one, outcome in zip(arrivals, outcomes, strict=True)
         ]
 
-    def _recognised(self, arrivals: Sequence["_Arrival"]) -> Sequence["_Arrival"]:
-        """The same, those with a key that was sent before with its first receipt."""
-        known = self.repeats.of([one.inbound for one in arrivals if one.is_remembered])
-        if not known:
-            return arrivals
-        return [
-            replace(one, kept=known.get(repeat_key(one.inbound))) if one.is_remembered else one
-            for one in arrivals
-        ]
-
     def _remember(self, landed: Sequence[tuple["_Arrival", Receipt | FleetlaneError]]) -> None:
         """Of two messages with one key, the first stays known."""
         self.repeats.remember(
             {
-                repeat_key(one.inbound): kept_receipt(
-                    one.inbound, outcome, remember_s=one.rule.remember_s
-                )
+                one.key: kept_receipt(one.inbound, outcome, remember_s=one.rule.remember_s)
                 for one, outcome in reversed(landed)
-                if one.is_remembered and one.kept is None and isinstance(outcome, Receipt)
+                if one.key and one.kept is None and isinstance(outcome, Receipt)
             }
         )
 
@@ -123,24 +113,24 @@ class Intake:
             flow=flow,
             lacks_flow=lacks_flow,
             rule=rule,
-            is_remembered=rule.repeats == "answer" and inbound.idempotency_key is not None,
+            key=repeat_key(inbound, rule),
         )
 
 
 class _Arrival(msgspec.Struct, frozen=True, kw_only=True):
-    """A message as it comes in. ``kept`` is the first receipt of its key, if it has one."""
+    """A message as it comes in. ``kept`` is the first receipt of its ``repeat_key``, if any."""
 
     inbound: InboundMessage
     flow: Flow | None
     lacks_flow: bool
     rule: UploadRule
-    is_remembered: bool
+    key: str
     kept: KeptReceipt | None = None
 
     @property
     def is_repeat(self) -> bool:
         """Whether the bytes are those that its key was first sent with."""
-        return self.kept is not None and self.inbound.body_sha256().hex() == self.kept.sha256
+        return self.kept is not None and self.inbound.body_sha256.hex() == self.kept.sha256
 
     def first_receipt(self) -> Receipt | None:
         """What its first sending was answered with, if it is a repeat."""

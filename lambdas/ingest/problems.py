@@ -12,7 +12,7 @@ from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.metrics import Dimension, FunctionMetric, Service
 from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
-from lambdas.http.problems import OF_REQUESTS, Answer, Jitter, Problem, Tags, translated
+from lambdas.http.problems import OF_REQUESTS, Answer, Jitter, Problem, Tags, answer, translated
 from lambdas.ingest.batch_document import BatchTooLargeError, BatchTooLongError
 from lambdas.ingest.service import BodyTooLargeError, Receipt
 from lambdas.ingest.sink_health import Condition, Sink
@@ -22,7 +22,7 @@ _ACCEPTED: Final = HTTPStatus.ACCEPTED.value
 
 def receipt_answer(receipt: Receipt) -> Answer:
     """202: the message is durable."""
-    return Answer(status=_ACCEPTED, body=_json(receipt_members(receipt)))
+    return answer(_ACCEPTED, _json(receipt_members(receipt)))
 
 
 def batch_answer(outcomes: Sequence[Receipt | Problem]) -> Answer:
@@ -32,17 +32,16 @@ def batch_answer(outcomes: Sequence[Receipt | Problem]) -> Answer:
     """
     problems = [one for one in outcomes if isinstance(one, Problem)]
     again_s = max((one.retry_after_s or 0 for one in problems), default=0)
-    return Answer(
-        status=HTTPStatus.MULTI_STATUS.value if problems else _ACCEPTED,
-        body=_json({"receipts": [_entry_members(one) for one in outcomes]}),
+    return answer(
+        HTTPStatus.MULTI_STATUS.value if problems else _ACCEPTED,
+        _json({"receipts": [_entry_members(one) for one in outcomes]}),
         retry_after_s=again_s or None,
     )
 
 
 def health_answer(conditions: Mapping[Sink, Condition]) -> Answer:
     """200 whatever the sinks are like: it says that this API answers."""
-    body = _json({"status": "ok", "sinks": dict(conditions)})
-    return Answer(status=HTTPStatus.OK.value, body=body)
+    return answer(HTTPStatus.OK.value, _json({"status": "ok", "sinks": dict(conditions)}))
 
 
 def receipt_members(receipt: Receipt) -> dict[str, Any]:

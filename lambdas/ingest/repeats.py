@@ -10,6 +10,7 @@ from typing import Protocol
 
 from clients.circuit_breaker import CircuitBreaker, Turn
 from clients.devices.receipts import KeptReceipt, ReceiptsUnavailableError, receipt_key
+from fleetlane.events.flows.flow import UploadRule
 from lambdas.ingest.service import InboundMessage, Landed, Notice, Receipt
 
 
@@ -33,43 +34,36 @@ class Repeats:
     breaker: CircuitBreaker
     monotonic: Callable[[], float] = time.monotonic
 
-    def of(self, inbound: Sequence[InboundMessage]) -> Mapping[str, KeptReceipt]:
-        """Find the first receipts of these messages, by ``repeat_key``; none if that fails."""
-        if not inbound or self._is_left_alone():
-            return {}
-        keys = [repeat_key(one) for one in inbound]
-        try:
-            found = self.store().find_all(keys, now_s=inbound[0].arrival_millis // 1000)
-        except ReceiptsUnavailableError as problem:
-            self._failed(problem)
-            return {}
-        self.breaker.succeeded()
-        return found
+    def of(self, keys: Sequence[str], *, now_ms: int) -> Mapping[str, KeptReceipt]:
+        """Find first receipts, by ``repeat_key``; none if that fails."""
+        return self._asked(lambda store: store.find_all(keys, now_s=now_ms // 1000)) or {}
 
     def remember(self, receipts: Mapping[str, KeptReceipt]) -> None:
         """Keep receipts of durable messages by ``repeat_key``. If that fails, nothing else does."""
-        if not receipts or self._is_left_alone():
-            return
+        if receipts:
+            self._asked(lambda store: store.keep_all(receipts))
+
+    def _asked[T](self, call: Callable[[ReceiptStore], T]) -> T | None:
+        """What the store answers; ``None`` where it fails, or is left alone."""
+        if self.breaker.turn(self._now_ms()) is Turn.LEAVE:
+            return None
         try:
-            self.store().keep_all(receipts)
-            self.breaker.succeeded()
+            answer = call(self.store())
         except ReceiptsUnavailableError as problem:
-            self._failed(problem)
-
-    def _is_left_alone(self) -> bool:
-        return self.breaker.turn(self._now_ms()) is Turn.LEAVE
-
-    def _failed(self, problem: ReceiptsUnavailableError) -> None:
-        self.breaker.failed(self._now_ms())
-        self.on_unavailable(problem)
+            self.breaker.failed(self._now_ms())
+            self.on_unavailable(problem)
+            return None
+        self.breaker.succeeded()
+        return answer
 
     def _now_ms(self) -> int:
         return int(self.monotonic() * 1000)
 
 
-def repeat_key(inbound: InboundMessage) -> str:
-    """Under which the first receipt of a message with an Idempotency-Key is kept."""
-    assert inbound.idempotency_key is not None, "only what has a key is remembered"
+def repeat_key(inbound: InboundMessage, rule: UploadRule) -> str:
+    """Under which a message's first receipt is kept; empty where it is not to be."""
+    if rule.repeats != "answer" or inbound.idempotency_key is None:
+        return ""
     # One that was erased and registered anew is another device.
     device = f"{inbound.device_id}@{inbound.registered_ms}"
     return receipt_key(device, inbound.stream, inbound.idempotency_key)
@@ -86,6 +80,6 @@ def kept_receipt(inbound: InboundMessage, receipt: Receipt, *, remember_s: int) 
         raw_id=receipt.id,
         lane=receipt.lane,
         landed=receipt.landed.value,
-        sha256=inbound.body_sha256().hex(),
+        sha256=inbound.body_sha256.hex(),
         expires_s=inbound.arrival_millis // 1000 + remember_s,
     )

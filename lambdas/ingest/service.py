@@ -1,12 +1,12 @@
 """Landing one message: its bytes are durable before the device gets its receipt."""
 
 import hashlib
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import replace
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Final, Protocol
 
 import msgspec
@@ -32,12 +32,9 @@ class InboundMessage(Arrived, frozen=True, kw_only=True, dict=True):
     idempotency_key: str | None = None
     registered_ms: int = 0
 
+    @cached_property
     def body_sha256(self) -> bytes:
-        """The digest of the body; once it was asked for, it is known."""
-        known: bytes | None = self.__dict__.get("sha256")
-        if known is None:
-            known = self.__dict__["sha256"] = hashlib.sha256(self.body).digest()
-        return known
+        return hashlib.sha256(self.body).digest()
 
 
 def _message_of(inbound: InboundMessage, flow: Flow | None) -> Message:
@@ -47,14 +44,13 @@ def _message_of(inbound: InboundMessage, flow: Flow | None) -> Message:
         inbound.device_id,
         inbound.stream,
         inbound.idempotency_key,
-        inbound.body_sha256,
+        lambda: inbound.body_sha256,
         dedupes_by_content=flow is not None and flow.dedupe_by_content,
     )
-    if flow is None or flow.oversize != "truncate" or len(body) <= INLINE_BYTES_MAX:
-        return message_of(inbound, flow, raw_id, body=body, body_bytes=len(body))
-    cut = body[:INLINE_BYTES_MAX]
-    message = message_of(inbound, flow, raw_id, body=cut, body_bytes=len(cut))
-    return replace(message, truncated_from_bytes=len(body))
+    is_cut = flow is not None and flow.oversize == "truncate" and len(body) > INLINE_BYTES_MAX
+    kept = body[:INLINE_BYTES_MAX] if is_cut else body
+    message = message_of(inbound, flow, raw_id, body=kept, body_bytes=len(kept))
+    return replace(message, truncated_from_bytes=len(body)) if is_cut else message
 
 
 ANSWER_S: Final = 4.75
@@ -104,7 +100,7 @@ class RecordLander(Protocol):
     """Writes records so that they last; ``clients.kafka_or_spool.KafkaOrSpool`` is one."""
 
     def land_all(
-        self, records: Sequence[ProducerRecord], *, until_s: float = ...
+        self, records: Sequence[ProducerRecord], *, until_s: float
     ) -> Sequence[KafkaPosition | Spooled | NotDurableError]: ...
 
 
@@ -117,31 +113,15 @@ class Ingest:
     body_bytes_max: int
     health: SinkHealth = field(default_factory=SinkHealth)
 
-    def land(self, inbound: InboundMessage, flow: Flow | None) -> Receipt:
-        """Make a message durable: in Kafka or the spool, a large body in S3 first.
-
-        Blocks until it is, for at most ``ANSWER_S`` or a little longer.
-
-        Raises:
-            BodyTooLargeError: The body is over ``body_bytes_max``; nothing was stored.
-            PayloadUnavailableError: S3 did not confirm the body.
-            NotDurableError: Neither Kafka nor the spool confirmed the record in time.
-        """
-        until_s = time.monotonic() + ANSWER_S
-        message, record = self._prepared(inbound, flow)
-        places = self.producer.land_all([record], until_s=until_s)
-        self.health.saw_records(places)
-        outcome = _outcome(message, flow, places[0])
-        if isinstance(outcome, NotDurableError):
-            raise outcome
-        return outcome
-
     def land_all(
         self, inbound: Sequence[tuple[InboundMessage, Flow | None]], *, until_s: float
     ) -> list[Receipt | FleetlaneError]:
-        """Do so with many, all waits together: S3's for the large bodies, then Kafka's for all.
+        """Make messages durable: in Kafka or the spool, large bodies in S3 first.
 
-        For a message that is not durable the error that ``land`` would raise is returned.
+        Blocks until they are, or until ``until_s`` or a little longer, with all waits together.
+        For a message that is not durable its error is returned: ``BodyTooLargeError`` where the
+        body is over ``body_bytes_max``, ``PayloadUnavailableError`` where S3 did not confirm it,
+        ``NotDurableError`` where neither Kafka nor the spool confirmed the record in time.
         """
         prepared = self._all_prepared(inbound)
         records = [one[1] for one in prepared if not isinstance(one, FleetlaneError)]
@@ -165,7 +145,7 @@ class Ingest:
 
     def _stored(self, key: str, inbound: InboundMessage) -> PayloadReference:
         try:
-            reference = self.put_payload(key, inbound.body, inbound.body_sha256().hex())
+            reference = self.put_payload(key, inbound.body, inbound.body_sha256.hex())
         except PayloadUnavailableError:
             self.health.saw(Sink.OBJECT_STORE, Condition.FAILING)
             raise

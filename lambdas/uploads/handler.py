@@ -22,17 +22,17 @@ from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
 from fleetlane.events.metrics import NO_FLOW_STREAM, Dimension, FunctionMetric, Service
 from fleetlane.events.times import now_ms
+from lambdas.http import problems
 from lambdas.http.dependencies import DeviceSettings, bound_devices, rate_limiter
 from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
-from lambdas.http.problems import OF_REQUESTS, Answer, Tags, translated
 from lambdas.uploads.landing import Landing
-from lambdas.uploads.service import EXPIRES_S, Issuing, declaration_from
+from lambdas.uploads.service import EXPIRES_S, Issuing
 from lambdas.uploads.sweep import Sweep, SweepReport, failed_messages
 
 logger = Logger(service="uploads")
 
-_TAGS: Final[Tags] = {
-    **OF_REQUESTS,
+_TAGS: Final[problems.Tags] = {
+    **problems.OF_REQUESTS,
     PayloadTooLargeError: ProblemTag.TOO_LARGE,
     FlowsUnavailableError: ProblemTag.TRY_LATER,
 }
@@ -97,15 +97,15 @@ def sweep(event: object, context: Any) -> dict[str, Any]:
 
 def answer(event: Mapping[str, Any], issuing: Issuing, *, now_ms: int) -> dict[str, Any]:
     try:
-        ticket = issuing.ticket(declaration_from(event), now_ms=now_ms)
+        ticket = issuing.ticket(event, now_ms=now_ms)
     except Exception as error:  # noqa: BLE001 - the edge: whatever it is, a device is answered
-        refused = translated(
+        refused = problems.translated(
             error, _TAGS, jitter=random.randint, logger=logger, not_done="not issued"
         )
         _REFUSED.write(1, of=refused.tag)
-        return refused.answer().as_proxy()
+        return refused.answer()
     _ISSUED.write(1)
-    return Answer(status=_CREATED, body=json.dumps(ticket)).as_proxy()
+    return problems.answer(_CREATED, json.dumps(ticket))
 
 
 def reported(report: SweepReport) -> dict[str, Any]:

@@ -34,57 +34,22 @@ class _Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"`bytes` is {self.bytes}; allowed: whole numbers from 1")
 
 
-class Declaration(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be uploaded, of which device, and the key with which it is the same message again.
-
-    ``sha256`` is in lower-case hexadecimal; ``declared`` are the fields of ``Declared``.
-    """
-
-    sender: device_request.Sender
-    device_id: str
-    stream: str
-    body_bytes: int
-    sha256: str
-    idempotency_key: str | None
-    declared: Mapping[str, Any]
-
-
-def declaration_from(event: Mapping[str, Any]) -> Declaration:
-    """Read a proxy event (API Gateway REST, v1).
-
-    Raises what reading its parts does, and ``BadRequestError`` where the body declares nothing.
-    """
-    sender = device_request.sender_of(event)
-    stream = device_request.checked_stream((event.get("pathParameters") or {}).get("stream", ""))
-    declared = device_request.declared_in(device_request.headers_in(event))
-    body = _body(device_request.body_of(event))
-    content_type = device_request.checked(
-        "`content_type`", body.content_type, device_request.CONTENT_TYPE
-    )
-    return Declaration(
-        sender=sender,
-        device_id=body.source.removeprefix(SOURCE_PREFIX) or sender.device_id,
-        stream=stream,
-        body_bytes=int(body.bytes),
-        sha256=body.sha256.lower(),
-        idempotency_key=declared.pop("idempotency_key", None),
-        declared=declared | {"content_type": content_type},
-    )
-
-
 def _body(body: bytes) -> _Body:
+    """Raises ``BadRequestError`` where it declares nothing that may be uploaded."""
     if len(body) > DECLARATION_BYTES_MAX:
         raise device_request.BadRequestError(
             f"the declaration is {len(body)} bytes; the limit is {DECLARATION_BYTES_MAX} bytes, "
             "and the message itself goes to the `url` of the answer"
         )
     try:
-        return msgspec.json.decode(body, type=_Body)
+        read = msgspec.json.decode(body, type=_Body)
     except (msgspec.MsgspecError, UnicodeDecodeError) as problem:
         wanted = '{"bytes": 6291456, "sha256": "<64 hex digits>"}'
         raise device_request.BadRequestError(
             f"the body declares no upload: {problem}; send {wanted}"
         ) from None
+    device_request.checked("`content_type`", read.content_type, device_request.CONTENT_TYPE)
+    return read
 
 
 EXPIRES_S: Final = 15 * 60
@@ -101,12 +66,14 @@ class Issuing:
     sign: Callable[[str, IssuedUpload], Mapping[str, Any]]
     upload_bytes_max: int
 
-    def ticket(self, declaration: Declaration, *, now_ms: int) -> dict[str, Any]:
-        """Issue an upload: the answer to a device, which POSTs the body by this form in time.
+    def ticket(self, event: Mapping[str, Any], *, now_ms: int) -> dict[str, Any]:
+        """Issue the upload that a proxy event (API Gateway REST, v1) asks for.
 
-        Nothing is stored: one that is never used leaves no trace.
+        Gives the answer to a device, which POSTs the body by this form in time. Nothing is stored:
+        one that is never used leaves no trace. Raises what reading a request's parts does, and:
 
         Raises:
+            BadRequestError: The body declares nothing.
             PayloadTooLargeError: More is declared than may be uploaded.
             NotItsGatewayError: The sender may not speak for this device.
             RevokedDeviceError: The device, or its gateway, may not send any more.
@@ -114,35 +81,45 @@ class Issuing:
             RegistryUnavailableError: Whether the sender may speak for it is not known.
             FlowsUnavailableError: S3 does not answer; it would not take the body either.
         """
-        if declaration.body_bytes > self.upload_bytes_max:
-            raise PayloadTooLargeError(declaration.body_bytes, self.upload_bytes_max)
-        issued = self._issued(declaration, now_ms)
-        flow = self.flows.current().by_stream.get(declaration.stream)
+        issued, idempotency_key = self._issued(event, now_ms)
+        flow = self.flows.current().by_stream.get(issued.stream)
         raw_id = raw_id_of(
-            declaration.device_id,
-            declaration.stream,
-            declaration.idempotency_key,
-            lambda: bytes.fromhex(declaration.sha256),
+            issued.device_id,
+            issued.stream,
+            idempotency_key,
+            lambda: bytes.fromhex(issued.sha256),
             dedupes_by_content=flow is not None and flow.dedupe_by_content,
         )
         form = self.sign(upload_key(raw_id, issued_millis=now_ms), issued)
         return {"id": raw_id, **form, "expires_after_s": EXPIRES_S}
 
-    def _issued(self, declaration: Declaration, now_ms: int) -> IssuedUpload:
-        device_id, body_bytes = declaration.device_id, declaration.body_bytes
-        sender, ids = declaration.sender, frozenset({device_id})
+    def _issued(self, event: Mapping[str, Any], now_ms: int) -> tuple[IssuedUpload, str | None]:
+        """What is to be uploaded, and the key with which it is the same message again."""
+        sender = device_request.sender_of(event)
+        stream = device_request.checked_stream(
+            (event.get("pathParameters") or {}).get("stream", "")
+        )
+        declared = device_request.declared_in(device_request.headers_in(event))
+        body = _body(device_request.body_of(event))
+        body_bytes, declared["content_type"] = int(body.bytes), body.content_type
+        if body_bytes > self.upload_bytes_max:
+            raise PayloadTooLargeError(body_bytes, self.upload_bytes_max)
+        device_id = body.source.removeprefix(SOURCE_PREFIX) or sender.device_id
+        ids = frozenset({device_id})
         senders = Senders.asked(sender, ids, self.devices, self.rate_limiter, now_ms=now_ms)
         device, via = senders.of(device_id), senders.via(device_id)
         is_diverted = self.rate_limiter.is_diverted(
-            device_id, declaration.stream, now_ms=now_ms, via=via or "", body_bytes=body_bytes
+            device_id, stream, now_ms=now_ms, via=via or "", body_bytes=body_bytes
         )
-        return IssuedUpload(
+        idempotency_key = declared.pop("idempotency_key", None)
+        issued = IssuedUpload(
             device_id=device_id,
             device_type=device.device_type,
             is_quarantined=device.is_quarantined or is_diverted,
-            stream=declaration.stream,
+            stream=stream,
             body_bytes=body_bytes,
-            sha256=declaration.sha256,
+            sha256=body.sha256.lower(),
             via=via,
-            **declaration.declared,
+            **declared,
         )
+        return issued, idempotency_key

@@ -50,8 +50,8 @@ def _run(*, keep: bool) -> None:
     with taken_data_folder(FOLDER, fresh=True), LocalCloud(FOLDER, has_lake=True) as cloud:
         cloud.start(on_step)
         stage = LocalStage(
-            endpoint_url=cloud.aws_settings["endpoint_url"],
-            region=cloud.aws_settings["region_name"],
+            endpoint_url=cloud.aws.endpoint_url,
+            region=cloud.aws.client_settings["region_name"],
             api_url=cloud.api_url,
             lake_catalog=str(cloud.lake.catalog_path),
         )

@@ -3,13 +3,12 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import ClassVar, Final
+from typing import Final
 
 from clients.kafka.reader import KafkaReader
 from fleetlane.events import canary
@@ -17,7 +16,7 @@ from fleetlane.events.times import now_ms
 from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
 from local.demo.history import write_history
-from local.demo.report import report_written, standing_that_covers
+from local.demo.report import standing_that_covers, write_report_of
 from local.platform import Platform, PlatformSettings
 from local.simulator.http_api import HttpApi
 from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaway_id
@@ -32,6 +31,11 @@ from operations.ledger.standing import StandingLedger
 from operations.platform import Platform as OperatorsPlatform
 
 _FOLDER: Final = ROOT / "build" / "demo"
+DATA: Final = _FOLDER / "data"
+"""The platform's data folder, of the demonstration alone: emptied at each start."""
+LEDGER: Final = _FOLDER / "ledger.json"
+REPORT: Final = _FOLDER / "fleet-report.html"
+
 _FIRST_DEVICES: Final = 40
 _SENDING_S: Final = 20.0
 _RUNAWAY_AFTER_S: Final = 5.0
@@ -44,16 +48,10 @@ _SETTLING_LIMITS: Final = SettlingLimits(deadline_s=300, quiet_s=90)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DemoProgress:
-    """How far it is. ``waiting`` are accepted messages without an outcome, once all are sent.
+class DemoProgress(FleetProgress):
+    """How far it is. ``waiting`` are accepted messages without an outcome, once all are sent."""
 
-    ``landed`` says where messages were durable when they were accepted.
-    """
-
-    planned: int
-    sent: int
     waiting: int | None
-    landed: Mapping[str, int]
     elapsed_s: float
 
 
@@ -71,26 +69,12 @@ class DemoEvents:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DemoSettings:
-    """How large the fleet is, and where the demonstration keeps what it leaves behind.
-
-    ``data`` is the platform's data folder, of the demonstration alone: emptied at each start.
-    """
-
-    devices: int
-    seed: int
-    data: ClassVar[Path] = _FOLDER / "data"
-    report_path: ClassVar[Path] = _FOLDER / "fleet-report.html"
-    ledger_path: ClassVar[Path] = _FOLDER / "ledger.json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DemoResult:
     """The ledger. ``surprises`` are answers that a device should not have received.
 
     ``others_before`` and ``others_during`` are the delays of others until the runaway device came,
-    and until it was quarantined. The ledger counts the ``canaries`` too. ``report`` is the page
-    about the fleet, ``standing`` the standing ledger by then; ``None`` where there is no lake.
+    and until it was quarantined. The ledger counts the ``canaries`` too. ``standing`` is the
+    standing ledger by then; ``None`` where its job has not written yet.
     """
 
     ledger: Ledger
@@ -99,31 +83,32 @@ class DemoResult:
     others_before: Delays | None
     others_during: Delays | None
     canaries: int
-    report: Path | None
     standing: StandingLedger | None
 
 
-def run_demo(settings: DemoSettings, events: DemoEvents) -> DemoResult:
+def run_demo(events: DemoEvents, *, devices: int, seed: int) -> DemoResult:
     """Start a fresh platform, let the fleet send, wait until all has settled, and stop it.
 
-    Blocks for a minute or more; KeyboardInterrupt leaves nothing running. Writes the ledger.
-    Raises what the platform raises that does not start, or does not come back.
+    Blocks for a minute or more; KeyboardInterrupt leaves nothing running. Writes ``LEDGER``, and
+    ``REPORT`` about the fleet. Raises what the platform raises that does not start, or does not
+    come back.
     """
     began_s = time.monotonic()
     with (
-        taken_data_folder(settings.data, fresh=True),
+        taken_data_folder(DATA, fresh=True),
         ThreadPoolExecutor(1) as beside,
-        Platform(PlatformSettings(folder=settings.data, canary_interval_ms=10_000)) as platform,
+        Platform(PlatformSettings(folder=DATA, canary_interval_ms=10_000)) as platform,
     ):
-        settings.ledger_path.unlink(missing_ok=True)
-        settings.report_path.unlink(missing_ok=True)
+        LEDGER.unlink(missing_ok=True)
+        REPORT.unlink(missing_ok=True)
         history = beside.submit(write_history, platform.lake, now_ms=now_ms())
         endpoints = platform.start(events.on_step, before_jobs=history.result)
         platform.registry.register_all(history.result())
-        with announced(endpoints, settings.data):
+        with announced(endpoints, DATA):
             events.on_console(platform.start_console())
-            result = _Demonstration(platform, settings, events, began_s=began_s).run()
-    settings.ledger_path.write_bytes(result.ledger.to_json())
+            plan = FleetPlan(devices=devices, seed=seed, seconds=_SENDING_S)
+            result = _Demonstration(platform, plan, events, began_s=began_s).run()
+    LEDGER.write_bytes(result.ledger.to_json())
     return result
 
 
@@ -131,12 +116,12 @@ class _Demonstration:
     """A running platform, and what was read of it so far."""
 
     def __init__(
-        self, platform: Platform, settings: DemoSettings, events: DemoEvents, *, began_s: float
+        self, platform: Platform, plan: FleetPlan, events: DemoEvents, *, began_s: float
     ) -> None:
-        self._platform, self._settings, self._events = platform, settings, events
+        self._platform, self._plan, self._events = platform, plan, events
         self._began_s = began_s
         self._evidence = Evidence(deduped=deduped_streams(platform.flows))
-        self._delays = ParseDelays(excluded=[runaway_id(settings.seed), canary.DEVICE_ID])
+        self._delays = ParseDelays(excluded=[runaway_id(plan.seed), canary.DEVICE_ID])
         self._sent_before, self._landed_before = 0, Counter[str]()
         self._fleet = FleetProgress(planned=0, finished=0, landed={})
 
@@ -157,12 +142,12 @@ class _Demonstration:
             source = MeasuredSource(reader, self._delays)
             first = self._run_first(source)
             rest, runaway = self._run_rest(source)
-            canaries = self._platform.stopped_canary()
+            canaries = self._platform.canary.stop()  # so that nothing of it lands later
             receipts = [*first.receipts(), *rest.receipts(), *runaway.receipts(), *canaries]
             wait_until_settled(
                 receipts, self._evidence, source, limits=_SETTLING_LIMITS, on_progress=self._show
             )
-        platform = OperatorsPlatform.on_laptop(self._platform.endpoints, self._settings.data)
+        platform = OperatorsPlatform.on_laptop(self._platform.endpoints, DATA)
         ledger = reconcile(
             receipts,
             self._evidence,
@@ -174,6 +159,7 @@ class _Demonstration:
         )
         # Of the canary's messages no report knows.
         reported = ledger.accepted - ledger.duplicate + ledger.unanswered - len(canaries)
+        write_report_of(platform, REPORT, messages=reported, limits=_LAKE_LIMITS)
         return DemoResult(
             ledger=ledger,
             surprises=(*first.surprises(), *rest.surprises()),
@@ -181,16 +167,13 @@ class _Demonstration:
             others_before=self._delays.between(rest.began_ms, runaway.began_ms),
             others_during=self._delays.between(runaway.began_ms, runaway.free_until_ms),
             canaries=len(canaries),
-            report=report_written(
-                platform, self._settings.report_path, messages=reported, limits=_LAKE_LIMITS
-            ),
             standing=standing_that_covers(ledger, platform, limits=_LAKE_LIMITS),
         )
 
     def _run_first(self, source: MeasuredSource) -> FleetRun:
         """Let a few devices send one message each, and wait for them: then every lane is ready."""
         self._events.on_step("every lane, with the first devices")
-        seed = self._settings.seed + 1
+        seed = self._plan.seed + 1
         run = self._run_fleet(FleetPlan(devices=_FIRST_DEVICES, messages_per_device=1, seed=seed))
         wait_until_settled(run.receipts(), self._evidence, source, limits=_SETTLING_LIMITS)
         self._sent_before, self._landed_before = len(run.sent), landed(run.sent)
@@ -201,8 +184,7 @@ class _Demonstration:
 
         In a third, one device runs away amid all that.
         """
-        devices = self._settings.devices - _FIRST_DEVICES
-        plan = FleetPlan(devices=devices, seed=self._settings.seed, seconds=_SENDING_S)
+        plan = replace(self._plan, devices=self._plan.devices - _FIRST_DEVICES)
         over = threading.Event()
         with ThreadPoolExecutor(2) as pool:
             reading = pool.submit(source.fold_into, self._evidence, until=over)
@@ -218,7 +200,7 @@ class _Demonstration:
 
     def _run_runaway(self, over: threading.Event) -> RunawayRun:
         over.wait(_RUNAWAY_AFTER_S)
-        api, seed = self._platform.endpoints.api, self._settings.seed
+        api, seed = self._platform.endpoints.api, self._plan.seed
         return run_runaway_device(api, self._platform.registry, seed=seed, is_over=over.is_set)
 
     def _run_fleet(
@@ -235,7 +217,7 @@ class _Demonstration:
         self._events.on_progress(
             DemoProgress(
                 planned=self._sent_before + self._fleet.planned,
-                sent=self._sent_before + self._fleet.finished,
+                finished=self._sent_before + self._fleet.finished,
                 waiting=waiting,
                 landed=self._landed_before + Counter(self._fleet.landed),
                 elapsed_s=time.monotonic() - self._began_s,

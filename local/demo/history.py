@@ -11,7 +11,7 @@ import duckdb
 from pyiceberg.catalog.sql import SqlCatalog
 
 from clients.devices.registry import RegisteredDevice
-from fleetlane.events.lake.tables import CATALOG, MADE_UP, NAMESPACE, PROPERTIES
+from fleetlane.events.lake.tables import CATALOG, MADE_UP, NAMESPACE
 from fleetlane.events.times import DAY_MS
 from local.demo.lake_tables import append_rows, make_table
 from local.spark.jobs import LocalLake
@@ -42,7 +42,7 @@ def write_history(lake: LocalLake, *, now_ms: int) -> tuple[RegisteredDevice, ..
         connection.sql(DAILY_QUERY.read_text(encoding="utf-8")).create("daily")
         catalog.create_namespace_if_not_exists(NAMESPACE)
         for table in QUERIED:
-            made = make_table(catalog, table, properties=PROPERTIES)
+            made = make_table(catalog, table)
             append_rows(made, connection.table(table.name).to_arrow_table())
         devices = connection.sql("select device_id, stream, gateway_id from device").fetchall()
     return tuple(  # without keys: none of them can send

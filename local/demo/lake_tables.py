@@ -12,7 +12,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import IcebergType, ListType, NestedField, StructType
 
-from fleetlane.events.lake.tables import LakeTable
+from fleetlane.events.lake.tables import PROPERTIES, LakeTable
 
 _HEADER: Final = StructType(NestedField(902, "key", "string"), NestedField(903, "value", "binary"))
 _NAMED: Final = StructType(
@@ -28,9 +28,7 @@ _TYPES: Final[Mapping[str, IcebergType | str]] = {
 """Those that Iceberg does not write as Spark's SQL does."""
 
 
-def make_table(
-    catalog: SqlCatalog, table: LakeTable, *, properties: Mapping[str, str] | None = None
-) -> Table:
+def make_table(catalog: SqlCatalog, table: LakeTable) -> Table:
     schema = Schema(
         *(
             NestedField(at, one.name, _TYPES.get(one.type, one.type), required=one.is_required)
@@ -41,11 +39,9 @@ def make_table(
         PartitionField(schema.find_field(name).field_id, 1000 + at, IdentityTransform(), name)
         for at, name in enumerate(table.partitioned_by)
     ]
+    spec = PartitionSpec(*fields)
     return catalog.create_table(
-        table.identifier,
-        schema,
-        partition_spec=PartitionSpec(*fields),
-        properties=dict(properties or {}),
+        table.identifier, schema, partition_spec=spec, properties=PROPERTIES
     )
 
 

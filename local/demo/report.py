@@ -30,22 +30,19 @@ def standing_that_covers(
     return awaited(look, lambda found: found is not None and found.covers(messages), limits=limits)
 
 
-def report_written(
+def write_report_of(
     platform: Platform, page: Path, *, messages: int, limits: SettlingLimits
-) -> Path | None:
-    """Write the report of a running platform, and give its path; ``None`` where it has no lake.
+) -> None:
+    """Write the report of a running platform.
 
     Blocks until the lake has the results of as many ``messages``, or until the deadline; the
     report says by itself how far the lake has come.
     """
 
-    def look() -> int | None:
-        with suppress(LakeMissingError), fleet_of(platform, asked_at_ms=now_ms()) as fleet:
+    def look() -> int:
+        with fleet_of(platform, asked_at_ms=now_ms()) as fleet:
             return fleet.final_outcomes()
-        return None
 
-    if awaited(look, lambda found: (found or 0) >= messages, limits=limits) is None:
-        return None
+    awaited(look, lambda found: found >= messages, limits=limits)
     with fleet_of(platform, asked_at_ms=now_ms()) as fleet:
         write_report(fleet, page)
-    return page

@@ -45,6 +45,7 @@ def main(handle_ingest: Handler = ingest.handle) -> None:
     )
     for source in sources:
         source.stop()
+    gateway.close()
 
 
 if __name__ == "__main__":

@@ -4,14 +4,14 @@ import asyncio
 import sys
 import time
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -20,7 +20,7 @@ from fleetlane.events.errors import ProblemTag
 from fleetlane.events.token_bucket import TokenBucket
 from local.gateway import event as events
 from local.gateway.functions import Handler, LambdaContext
-from local.gateway.requests import RefusedError, body_of, check_headers, no_route, refused, unpacked
+from local.gateway.requests import body_of, check_headers, no_route, refused, unpacked
 from local.gateway.rest_api import EVENT_BYTES_MAX, AuthorizerCache, AuthorizerResult
 
 _AUTHORIZER_TTL_S: Final = 300  # API Gateway's own default
@@ -61,15 +61,7 @@ class Gateway:
         )
 
     def app(self) -> Starlette:
-        """The application for a server; its end closes the gateway."""
-
-        @asynccontextmanager
-        async def lifespan(_: Starlette) -> AsyncIterator[None]:
-            yield
-            self.close()
-
-        routes = [Route("/{path:path}", self._answered, methods=_METHODS)]
-        return Starlette(routes=routes, lifespan=lifespan)
+        return Starlette(routes=[Route("/{path:path}", self._answered, methods=_METHODS)])
 
     def close(self) -> None:
         """Call no more functions; does not wait for calls under way."""
@@ -86,15 +78,15 @@ class Gateway:
                 raise no_route(request.method, allowed=found)
             event = await self._event_of(request, resource)
             return await self._integrated(event, resource.function)
-        except RefusedError as refusal:
+        except HTTPException as refusal:
             if refusal.__cause__ is not None:
                 traceback.print_exception(refusal.__cause__, file=sys.stderr)
-            return refusal.response
+            raise
         except ClientDisconnect:
             return Response(status_code=400)  # nobody is there to read it
 
     async def _event_of(self, request: Request, resource: events.Resource) -> events.Event:
-        """Check a request and make the function's event of it; raises ``RefusedError``."""
+        """Check a request and make the function's event of it; raises ``HTTPException``."""
         if not self._throttle.take(self._clock_s()):
             raise refused(ProblemTag.SLOW_DOWN, "too many requests")
         body = unpacked(await body_of(request.stream()), request.headers)
@@ -126,7 +118,7 @@ class Gateway:
             raise refused(ProblemTag.TRY_LATER, "the token cannot be checked now") from problem
 
     async def _integrated(self, event: events.Event, function: str) -> Response:
-        """Call a function with an event and take its answer; raises ``RefusedError``."""
+        """Call a function with an event and take its answer; raises ``HTTPException``."""
         _check_size(event)
         request_id = event["requestContext"]["requestId"]
         try:

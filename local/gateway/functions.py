@@ -5,7 +5,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -45,7 +45,7 @@ class _EventSource(threading.Thread):
         """Make no more calls; does not wait for a call that is under way."""
         self._stopping.set()
 
-    def _called(self, event: Event) -> object:
+    def _called(self, event: Event) -> Any:
         """Call the function; raises whatever it raises, which is printed."""
         try:
             return self._function(event, LambdaContext(timeout_s=_TIMEOUT_S))
@@ -88,10 +88,7 @@ class QueueSource(_EventSource):
     def _handle_batch(self) -> None:
         sqs, url = self._sqs, self._url
         received = sqs.receive_message(
-            QueueUrl=url,
-            MaxNumberOfMessages=BATCH_MESSAGES_MAX,
-            WaitTimeSeconds=_WAIT_S,
-            MessageSystemAttributeNames=["All"],
+            QueueUrl=url, MaxNumberOfMessages=BATCH_MESSAGES_MAX, WaitTimeSeconds=_WAIT_S
         )
         messages = received.get("Messages", [])
         failed = self._failed(messages) if messages else set()
@@ -102,20 +99,8 @@ class QueueSource(_EventSource):
     def _failed(self, messages: "list[MessageTypeDef]") -> set[str]:
         """Call the function; the ids of those that it failed at."""
         try:
-            returned = self._called({"Records": [_record(one) for one in messages]})
+            records = [{"messageId": one["MessageId"], "body": one["Body"]} for one in messages]
+            returned = self._called({"Records": records})
         except Exception:  # noqa: BLE001 - the edge to the function
             return {one["MessageId"] for one in messages}
-        failures = returned.get("batchItemFailures", ()) if isinstance(returned, Mapping) else ()
-        return {one["itemIdentifier"] for one in failures}
-
-
-def _record(message: "MessageTypeDef") -> dict[str, Any]:
-    return {
-        "messageId": message["MessageId"],
-        "receiptHandle": message["ReceiptHandle"],
-        "body": message["Body"],
-        "attributes": message.get("Attributes", {}),
-        "messageAttributes": {},
-        "eventSource": "aws:sqs",
-        "awsRegion": "eu-central-1",
-    }
+        return {one["itemIdentifier"] for one in returned["batchItemFailures"]}

@@ -7,7 +7,7 @@ from typing import Final
 
 import orjson
 from starlette.datastructures import Headers
-from starlette.responses import Response
+from starlette.exceptions import HTTPException
 
 from fleetlane.events.errors import ProblemTag
 from infra.constructs.api.problem_answers import PROBLEM_CONTENT_TYPE, RETRY_AFTER_S, problem_body
@@ -16,40 +16,30 @@ from local.gateway.rest_api import REQUEST_BYTES_MAX
 HEADER_BYTES_MAX: Final = 10_240
 
 _GZIP_OR_ZLIB: Final = 32 + zlib.MAX_WBITS
+_HEADERS: Final = {"Content-Type": PROBLEM_CONTENT_TYPE}
 
 
-class RefusedError(Exception):
-    """A request is refused before any function has seen it; ``response`` is the answer."""
-
-    def __init__(self, response: Response) -> None:
-        super().__init__(response)
-        self.response = response
-
-
-def refused(tag: ProblemTag, detail: str) -> RefusedError:
+def refused(tag: ProblemTag, detail: str, *, allow: str | None = None) -> HTTPException:
     """Refuse with one of our tags; those that are worth retrying say when."""
-    retry_after_s = RETRY_AFTER_S.get(tag)
-    headers = {} if retry_after_s is None else {"Retry-After": str(retry_after_s)}
-    body = problem_body(tag, detail)
-    return RefusedError(Response(body, tag.status, headers, PROBLEM_CONTENT_TYPE))
+    headers = {**_HEADERS, "Retry-After": RETRY_AFTER_S.get(tag), "Allow": allow}
+    sent = {name: str(value) for name, value in headers.items() if value is not None}
+    return HTTPException(tag.status, problem_body(tag, detail), sent)
 
 
-def no_route(method: str, *, allowed: Iterable[str]) -> RefusedError:
+def no_route(method: str, *, allowed: Iterable[str]) -> HTTPException:
     """Refuse a path that there is not (404), or a method that it does not have (405)."""
     allow = ", ".join(allowed)
     if not allow:
         return refused(ProblemTag.NO_ROUTE, "there is no such path")
     detail = f"the method {method} is not allowed here; use {allow}"
-    refusal = refused(ProblemTag.NO_METHOD, detail)
-    refusal.response.headers["Allow"] = allow
-    return refusal
+    return refused(ProblemTag.NO_METHOD, detail, allow=allow)
 
 
-def _refused(status: HTTPStatus, detail: str) -> RefusedError:
+def _refused(status: HTTPStatus, detail: str) -> HTTPException:
     """For what has no tag of ours: no device of ours does it."""
     kind, title = "about:blank", status.phrase
     body = orjson.dumps({"type": kind, "title": title, "status": status, "detail": detail})
-    return RefusedError(Response(body, status, media_type=PROBLEM_CONTENT_TYPE))
+    return HTTPException(status, body.decode(), _HEADERS)
 
 
 def check_headers(headers: Headers) -> None:
@@ -94,6 +84,6 @@ def unpacked(body: bytes, headers: Headers) -> bytes:
     return inflated
 
 
-def _too_large() -> Exception:
+def _too_large() -> HTTPException:
     detail = f"the body is over {REQUEST_BYTES_MAX} bytes; POST /v1/uploads/{{stream}} takes more"
     return refused(ProblemTag.TOO_LARGE, detail)

@@ -8,6 +8,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
@@ -90,7 +91,7 @@ class LocalAws(ServerProcess):
     @property
     def client_settings(self) -> dict[str, Any]:
         """What a boto3 client needs to reach it, whatever the user's own AWS settings are."""
-        return localstack_at(self.endpoint_url).for_boto3()
+        return asdict(localstack_at(self.endpoint_url))
 
     @property
     def client_environment(self) -> dict[str, str]:

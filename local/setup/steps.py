@@ -57,16 +57,12 @@ class Step:
     def is_current(self) -> bool:
         return self._stamp() == self._expected_stamp()
 
-    def is_moved(self) -> bool:
-        """Whether the folder was made at another path."""
-        stamp = self._stamp()
-        return stamp != "" and not stamp.startswith(f"{self.folder}\n")
-
     def take(self) -> None:
         """Make the folder; raises ``CannotSetUpError``."""
         if self.title:
             say(f"set-up: {self.title}")
-        if self.is_moved():
+        stamp = self._stamp()
+        if stamp and not stamp.startswith(f"{self.folder}\n"):  # it was made at another path
             shutil.rmtree(self.folder)
         (self.folder / STAMP_NAME).unlink(missing_ok=True)  # until it is made whole again
         self.make()

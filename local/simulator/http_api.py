@@ -7,21 +7,11 @@ fleet shares its cores with the whole platform.
 import asyncio
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
-from urllib3 import PoolManager
+from urllib3 import BaseHTTPResponse, PoolManager
 from urllib3.exceptions import HTTPError
 
 from clients.device_api import NoAnswerError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpAnswer:
-    """An answer. ``retry_after_s`` as the API asks for."""
-
-    status: int
-    content: bytes
-    retry_after_s: float | None = None
 
 
 class HttpApi:
@@ -35,7 +25,7 @@ class HttpApi:
         self._pool = PoolManager(maxsize=connections, retries=False, timeout=timeout_s)
         self._threads = ThreadPoolExecutor(connections, thread_name_prefix="device")
 
-    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> BaseHTTPResponse:
         """Send one request; raises ``NoAnswerError`` if it fails, or nothing comes in time."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, self._posted, path, body, headers)
@@ -45,11 +35,8 @@ class HttpApi:
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._pool.clear()
 
-    def _posted(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+    def _posted(self, path: str, body: bytes, headers: Mapping[str, str]) -> BaseHTTPResponse:
         try:
-            answer = self._pool.request("POST", self._url + path, body=body, headers=headers)
+            return self._pool.request("POST", self._url + path, body=body, headers=headers)
         except HTTPError as problem:
             raise NoAnswerError(path, repr(problem)) from None
-        asked = answer.headers.get("Retry-After", "")
-        retry_after_s = float(asked) if asked.isdecimal() else None
-        return HttpAnswer(status=answer.status, content=answer.data, retry_after_s=retry_after_s)

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import dataclass
 from random import Random
@@ -15,8 +15,7 @@ from local.simulator.behaviours import Circumstances, normal
 from local.simulator.device import SentMessage, SimulatedDevice, signing_key
 from local.simulator.http_api import HttpApi
 from local.simulator.sender import Sender, token_of
-from local.simulator.simulator import Registry
-from operations.ledger.message_results import Receipt
+from local.simulator.simulator import FleetRun, Registry
 
 PER_MINUTE: Final = 1_000
 """A thousand times what a weather station sends."""
@@ -28,15 +27,13 @@ _POLL_INTERVAL_S: Final = 0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunawayRun:
-    """What it sent from ``began_ms`` on, and how long after that it was quarantined and released.
+class RunawayRun(FleetRun):
+    """What it sent, and how long after ``began_ms`` it was quarantined and released.
 
     ``None``: not while the patience lasted.
     """
 
-    began_ms: int
     patience_s: float
-    sent: tuple[SentMessage, ...]
     quarantined_after_s: float | None
     released_after_s: float | None
 
@@ -45,10 +42,6 @@ class RunawayRun:
         """When it was quarantined; where it never was, when the patience was over."""
         after_s = self.patience_s if self.quarantined_after_s is None else self.quarantined_after_s
         return self.began_ms + round(1_000 * after_s)
-
-    def receipts(self) -> Iterator[Receipt]:
-        for message in self.sent:
-            yield from message.receipts()
 
     def line(self) -> str:
         rate = f"runaway device: {PER_MINUTE:,} messages a minute, {len(self.sent):,} in all"

@@ -2,19 +2,20 @@
 
 import asyncio
 import base64
+import io
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Final, Protocol
+from typing import IO, Any, Final, Protocol
 
-import httpx
 import orjson
+from urllib3 import BaseHTTPResponse, HTTPResponse
 
-from clients.device_api import UPLOADED, NoAnswerError, declaration_of, form_answer
+from clients import device_api
+from clients.device_api import UPLOADED, NoAnswerError
 from fleetlane.events.envelope import SOURCE_PREFIX
 from local.simulator.device import ACCEPTED, Answer, Outgoing, SentMessage, SimulatedDevice
-from local.simulator.http_api import HttpAnswer
 
 _TOKEN_LIFETIME_S: Final = 12 * 60 * 60
 _RETRY_AFTER_S_MAX: Final = 2.0
@@ -23,14 +24,14 @@ _RETRY_AFTER_S: Final = 0.5
 _WORTH_ANOTHER_TRY: Final = frozenset({429, 503, None})
 _CONTENT_TYPE: Final = "application/cloudevents-batch+json"
 
-type PostForm = Callable[[str, Mapping[str, str], bytes], httpx.Response]
-"""Posts a form to S3 and gives its answer; raises ``NoAnswerError``."""
+type Upload = Callable[[Mapping[str, Any], IO[bytes]], dict[str, Any]]
+"""Posts a form to S3 and gives the receipt; raises as ``device_api.uploaded``."""
 
 
 class Api(Protocol):
     """Where messages are posted; ``HttpApi`` is one."""
 
-    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> BaseHTTPResponse:
         """Send one request; raises ``NoAnswerError``."""
 
 
@@ -48,9 +49,11 @@ class Batch:
 class Sender:
     """Sends the messages of all devices."""
 
-    def __init__(self, api: Api, *, patience_s: float, post_form: PostForm = form_answer) -> None:
+    def __init__(
+        self, api: Api, *, patience_s: float, upload: Upload = device_api.uploaded
+    ) -> None:
         """Take the API, and what posts to S3; a message is sent again for ``patience_s``."""
-        self._api, self._post_form, self._patience_s = api, post_form, patience_s
+        self._api, self._upload, self._patience_s = api, upload, patience_s
 
     async def send(self, device: SimulatedDevice, token: str, message: Outgoing) -> SentMessage:
         """Send one message until the device is done with it."""
@@ -102,30 +105,26 @@ class Sender:
             else:
                 path = f"/v1/{'fast' if message.is_fast else 'streams'}/{message.stream}"
                 response = await self._api.post(path, message.body, headers)
-        except NoAnswerError:
+        except (NoAnswerError, device_api.MessageRefusedError):  # the latter is S3's
             return Answer(status=None), _pause_s(None)
         if response.status not in (ACCEPTED, UPLOADED):
             return Answer(status=response.status), _pause_s(response)
-        return Answer.with_receipt(response.status, orjson.loads(response.content)), 0.0
+        return Answer.with_receipt(response.status, response.json()), 0.0
 
-    async def _uploaded(self, message: Outgoing, headers: Mapping[str, str]) -> HttpAnswer:
+    async def _uploaded(self, message: Outgoing, headers: Mapping[str, str]) -> BaseHTTPResponse:
         """Request a form and post the body to S3; the API's refusal, or an answer with the id.
 
-        Raises ``NoAnswerError`` where the API does not answer, or S3 has not the body; with a key
+        Raises ``NoAnswerError`` or, where S3 has not the body, ``MessageRefusedError``; with a key
         the message may be uploaded by another form.
         """
-        declared = declaration_of(message.body, content_type=message.content_type)
+        declared = device_api.declaration_of(message.body, content_type=message.content_type)
         path = f"/v1/uploads/{message.stream}"
         json_headers = {**headers, "Content-Type": "application/json"}
         answer = await self._api.post(path, orjson.dumps(declared), json_headers)
         if answer.status != HTTPStatus.CREATED:
             return answer
-        form = orjson.loads(answer.content)
-        stored = await asyncio.to_thread(self._post_form, form["url"], form["fields"], message.body)
-        if stored.status_code != UPLOADED:
-            raise NoAnswerError(form["url"], f"{stored.status_code}: {stored.text[:200]}")
-        content = orjson.dumps({"id": form["id"], "landed": "object"})
-        return HttpAnswer(status=UPLOADED, content=content)
+        receipt = await asyncio.to_thread(self._upload, answer.json(), io.BytesIO(message.body))
+        return HTTPResponse(orjson.dumps(receipt), status=UPLOADED)
 
 
 def token_of(device: SimulatedDevice, *, now_ms: int) -> str:
@@ -138,27 +137,24 @@ def _headers(device: SimulatedDevice, token: str, message: Outgoing) -> dict[str
         "Authorization": f"Bearer {token}",
         "Content-Type": message.content_type,
         "X-Firmware-Version": device.firmware,
+        "Idempotency-Key": message.idempotency_key,
+        "X-Data-End-Millis": message.end_millis,
     }
-    if message.idempotency_key is not None:
-        headers["Idempotency-Key"] = message.idempotency_key
-    if message.end_millis is not None:
-        headers["X-Data-End-Millis"] = str(message.end_millis)
-    return headers
+    return {name: str(value) for name, value in headers.items() if value is not None}
 
 
-def _pause_s(response: HttpAnswer | None) -> float:
+def _pause_s(response: BaseHTTPResponse | None) -> float:
     """After how many seconds to try again; less than is asked for, if that is long."""
-    if response is None or response.retry_after_s is None:
-        return _RETRY_AFTER_S
-    return min(response.retry_after_s, _RETRY_AFTER_S_MAX)
+    asked = "" if response is None else response.headers.get("Retry-After", "")
+    return min(float(asked), _RETRY_AFTER_S_MAX) if asked.isdecimal() else _RETRY_AFTER_S
 
 
-def _answers(response: HttpAnswer | None, entries: int) -> Iterator[Answer]:
+def _answers(response: BaseHTTPResponse | None, entries: int) -> Iterator[Answer]:
     if response is None or response.status not in (ACCEPTED, HTTPStatus.MULTI_STATUS):
         status = None if response is None else response.status
         yield from (Answer(status=status) for _ in range(entries))
         return
-    for receipt in orjson.loads(response.content)["receipts"]:
+    for receipt in response.json()["receipts"]:
         status = receipt["status"]
         yield Answer.with_receipt(status, receipt) if status == ACCEPTED else Answer(status=status)
 

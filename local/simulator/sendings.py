@@ -137,7 +137,7 @@ def _gateway(
 ) -> Sending:
     """A gateway sends, at each time, one message of its own and one of each device behind it."""
     behind = tuple(
-        _device(role, f"{device.device_id}-{place}", place, keys, gateway=device)
+        _device(role, f"{device.device_id}-{place}", place, keys, gateway_id=device.device_id)
         for place in range(role.behind)
     )
     each = [[(one, message) for message in role.behaviour(at)] for one in (device, *behind)]
@@ -146,7 +146,7 @@ def _gateway(
 
 
 def _device(
-    role: Role, device_id: str, number: int, keys: Random, *, gateway: SimulatedDevice | None = None
+    role: Role, device_id: str, number: int, keys: Random, *, gateway_id: str | None = None
 ) -> SimulatedDevice:
     return SimulatedDevice(
         device_id=device_id,
@@ -154,5 +154,5 @@ def _device(
         firmware=_FIRMWARES[number % len(_FIRMWARES)],
         status=role.status,
         key=signing_key(number, keys),
-        gateway_id=None if gateway is None else gateway.device_id,
+        gateway_id=gateway_id,
     )

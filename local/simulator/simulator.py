@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from clients.device_api import form_answer
+from clients.device_api import uploaded
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events.times import now_ms
 from local.simulator.device import SentMessage
-from local.simulator.sender import Api, Batch, PostForm, Sender
+from local.simulator.sender import Api, Batch, Sender, Upload
 from local.simulator.sendings import FleetPlan, Sending, sendings_of
 from operations.ledger.message_results import Receipt
 
@@ -56,7 +56,7 @@ def run_fleet(
     *,
     registry: Registry,
     on_progress: Callable[[FleetProgress], None] = lambda _: None,
-    post_form: PostForm = form_answer,
+    upload: Upload = uploaded,
 ) -> FleetRun:
     """Register the fleet and let it send; blocks until every device is done with its messages.
 
@@ -68,7 +68,7 @@ def run_fleet(
     devices = (device for one in sendings for device in one.devices)
     registrations = (device.registration(registered_ms=at_ms) for device in devices)
     registry.register_all(device for device in registrations if device is not None)
-    sender = Sender(api, post_form=post_form, patience_s=plan.patience_s)
+    sender = Sender(api, upload=upload, patience_s=plan.patience_s)
     return asyncio.run(_run(sendings, plan, sender, on_progress))
 
 
@@ -87,13 +87,9 @@ async def _run(
     sent: list[SentMessage] = []
     planned = sum(one.messages for one in sendings)
     began_ms = now_ms()
-    so_far, counted = Counter[str](), 0
 
     def report() -> None:
-        nonlocal counted
-        so_far.update(landed(sent[counted:]))
-        counted = len(sent)
-        on_progress(FleetProgress(planned=planned, finished=counted, landed=dict(so_far)))
+        on_progress(FleetProgress(planned=planned, finished=len(sent), landed=landed(sent)))
 
     async def report_repeatedly() -> None:
         while True:

@@ -40,6 +40,9 @@ QUICK_CHECKPOINTS: Final = {
 """Without Hadoop's native library a file's mode, and by Spark's usual manager of checkpoints each
 look for a symbolic link, is a process: twenty of them a batch. So there are four."""
 
+CODE_SCRIPT, CODE_ARCHIVE, CODE_PACKAGES = "host.py", "fleetlane-jobs.zip", "packages"
+"""What a deploy uploads, in a folder: the script, our own code, and the packages that it needs."""
+
 SLOW_PARSE_MS_MAX: Final = 1_200
 
 LAKE_RECORDS_PER_BATCH_MAX: Final = 40_000
@@ -55,10 +58,14 @@ LAKE_NICENESS: Final = 5
 an application of its own, which it has in AWS as well."""
 
 
-def jobs_of(*, slow_parse_ms_max: int = SLOW_PARSE_MS_MAX) -> str:
+def jobs_of(
+    *,
+    fast_trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES,
+    slow_parse_ms_max: int = SLOW_PARSE_MS_MAX,
+) -> str:
     """All others, as ``glue_jobs/host.py`` takes them; the slow lane allows a message so long."""
     jobs = (
-        f"parse_lane --lane {Lane.FAST}",
+        f"parse_lane --lane {Lane.FAST} --trigger {fast_trigger}",
         f"parse_lane --lane {Lane.STANDARD} --trigger_ms 500",
         f"parse_lane --lane {Lane.BULK} --trigger_ms 1000",
         f"parse_lane --lane {Lane.SLOW} --trigger_ms 1000 --parse_ms_max {slow_parse_ms_max}",
@@ -103,17 +110,7 @@ class JobSettings:
     environment: Mapping[str, str]
     spool_bucket: str | None = None
     accepted_log: Path | None = None
-    fast_trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES
     jobs: str = jobs_of()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeployedCode:
-    """The script, the archive of our own code, and the folder with the packages that it needs."""
-
-    script: Path
-    archive: Path
-    packages: Path
 
 
 class LocalJobs(ServerProcess):
@@ -124,9 +121,9 @@ class LocalJobs(ServerProcess):
     """
 
     def __init__(
-        self, settings: JobSettings, code: DeployedCode | None = None, *, is_lake: bool = False
+        self, settings: JobSettings, code: Path | None = None, *, is_lake: bool = False
     ) -> None:
-        """Run the checkout's own code, or only ``code``, as a deploy uploaded it.
+        """Run the checkout's own code, or only what a deploy uploaded, in the folder ``code``.
 
         The lake's jobs, if ``is_lake``; else ``settings.jobs``.
         """
@@ -136,8 +133,8 @@ class LocalJobs(ServerProcess):
             submit = [WORKER_DAEMON_OPTION, str(ROOT / "glue_jobs" / "host.py")]
             environment |= WITHOUT_THREADS
         else:
-            submit = ["--py-files", str(code.archive), str(code.script)]
-            environment |= {"PYTHONPATH": str(code.packages)}
+            submit = ["--py-files", str(code / CODE_ARCHIVE), str(code / CODE_SCRIPT)]
+            environment |= {"PYTHONPATH": str(code / CODE_PACKAGES)}
         super().__init__(
             "Spark jobs of the lake" if is_lake else "Spark jobs",
             [*spark_submit(folder), *submit, *host_argv(settings, is_lake=is_lake)],
@@ -198,7 +195,6 @@ def host_argv(settings: JobSettings, *, is_lake: bool) -> list[str]:
         "flows_max_age_s": FLOWS_MAX_AGE_S,
         "payload_bucket": resources.payload_bucket,
         "parked_bucket": resources.parked_bucket,
-        "trigger": settings.fast_trigger,  # no other lane takes it
         "overrides_bucket": resources.overrides_bucket,
         "registry_table": resources.devices_table,
         "watch_sightings_per_batch_max": 20,

@@ -41,7 +41,7 @@ def activate_by_function(aws: AwsSettings, function: str, owners: Sequence[str])
     config = Config(read_timeout=_ANSWER_TIMEOUT_S, retries={"total_max_attempts": 1})
     if aws.endpoint_url is not None:  # on this machine, past any proxy
         config = config.merge(Config(proxies={}))
-    with asking(lambda problem: ActivationRefusedError(named, function, problem)):
+    with asking(ActivationRefusedError, named, function):
         answer = _invoked(aws_client("lambda", aws, config=config), function, event)
     said = orjson.loads(answer["Payload"].read())
     if "FunctionError" in answer:

@@ -71,7 +71,7 @@ def trace_of_a_message() -> MessageTrace:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the flows, one of parked messages and one of a message, as files."""
     folder, flows = tmp_path_factory.mktemp("console"), list(flows_in(FLOWS).values())
-    platform = Platform(resources=NOWHERE.resources, aws=AwsSettings(region="eu-central-1"))
+    platform = Platform(resources=NOWHERE.resources, aws=AwsSettings(region_name="eu-central-1"))
     app = ConsoleApp(Pages(platform), token="none")  # noqa: S106 - nobody is served
     of_flows = ConsolePage(
         title="Flows",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb.service_resource import Table
     from mypy_boto3_s3.client import S3Client
 
-SETTINGS = AwsSettings(region="us-east-1")
+SETTINGS = AwsSettings(region_name="us-east-1")
 
 
 _process_request = BotocoreStubber.process_request
@@ -53,7 +53,7 @@ def receipt_table() -> Iterator["Table"]:
 @contextmanager
 def _table(name: str, key: str) -> Iterator["Table"]:
     with mock_aws():
-        boto3.client("dynamodb", region_name=SETTINGS.region).create_table(
+        boto3.client("dynamodb", region_name=SETTINGS.region_name).create_table(
             TableName=name,
             KeySchema=[{"AttributeName": key, "KeyType": "HASH"}],
             AttributeDefinitions=[{"AttributeName": key, "AttributeType": "S"}],

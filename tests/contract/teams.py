@@ -72,9 +72,9 @@ def aws_user(name: str, policy: Any) -> Iterator["S3Client"]:
     key = iam.create_access_key(UserName=name)["AccessKey"]
     yield s3_client(
         AwsSettings(
-            region=STAGE.region,
-            access_key_id=key["AccessKeyId"],
-            secret_access_key=key["SecretAccessKey"],
+            region_name=STAGE.region,
+            aws_access_key_id=key["AccessKeyId"],
+            aws_secret_access_key=key["SecretAccessKey"],
         )
     )
 

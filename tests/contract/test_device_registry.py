@@ -176,7 +176,7 @@ def test_a_missing_table_is_an_outage(table: "Table") -> None:
 def test_a_registry_that_refuses_connections_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
-    settings = AwsSettings(endpoint_url="http://127.0.0.1:1", region="us-east-1")
+    settings = AwsSettings(endpoint_url="http://127.0.0.1:1", region_name="us-east-1")
 
     with pytest.raises(RegistryUnavailableError):
         DeviceRegistry(dynamodb_table(settings, "devices")).find("d-1")

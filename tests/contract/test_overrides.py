@@ -47,7 +47,7 @@ def localstack_s3(local_aws: LocalAws, monkeypatch: pytest.MonkeyPatch) -> "S3Cl
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     local_aws.ensure_bucket(BUCKET)
-    s3 = s3_client(AwsSettings(endpoint_url=local_aws.endpoint_url, region=REGION))
+    s3 = s3_client(AwsSettings(endpoint_url=local_aws.endpoint_url, region_name=REGION))
     s3.delete_object(Bucket=BUCKET, Key=OVERRIDES_KEY)
     return s3
 

@@ -52,7 +52,7 @@ def localstack_bucket(local_aws: LocalAws, monkeypatch: pytest.MonkeyPatch) -> P
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     local_aws.ensure_bucket("payload-contract")
-    settings = AwsSettings(endpoint_url=local_aws.endpoint_url, region=REGION)
+    settings = AwsSettings(endpoint_url=local_aws.endpoint_url, region_name=REGION)
     return PayloadBucket(s3_client(settings), "payload-contract")
 
 
@@ -139,7 +139,7 @@ def test_a_missing_bucket_is_an_outage_not_a_missing_payload(s3: "S3Client") -> 
 def test_an_s3_that_refuses_connections_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
-    settings = AwsSettings(endpoint_url="http://127.0.0.1:1", region="us-east-1")
+    settings = AwsSettings(endpoint_url="http://127.0.0.1:1", region_name="us-east-1")
     bucket = PayloadBucket(s3_client(settings), "payloads")
 
     with pytest.raises(PayloadUnavailableError):

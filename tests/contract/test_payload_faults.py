@@ -90,7 +90,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, over: threading.Event) -> Iterator
         servers.append(server)
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         settings = AwsSettings(
-            endpoint_url=f"http://127.0.0.1:{server.server_port}", region="eu-central-1"
+            endpoint_url=f"http://127.0.0.1:{server.server_port}", region_name="eu-central-1"
         )
         config = Config(
             connect_timeout=5,

@@ -51,7 +51,7 @@ def localstack(local_aws: LocalAws, monkeypatch: pytest.MonkeyPatch) -> ReceiptS
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     local_aws.ensure_table("receipt-contract", key="receipt_key")
-    settings = AwsSettings(endpoint_url=local_aws.endpoint_url, region=REGION)
+    settings = AwsSettings(endpoint_url=local_aws.endpoint_url, region_name=REGION)
     return ReceiptStore(dynamodb_table(settings, "receipt-contract"))
 
 
@@ -133,7 +133,7 @@ def test_an_item_that_is_no_receipt_is_an_outage(moto: ReceiptStore, table: "Tab
 def test_a_table_that_refuses_connections_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
-    settings = AwsSettings(endpoint_url="http://127.0.0.1:1", region="us-east-1")
+    settings = AwsSettings(endpoint_url="http://127.0.0.1:1", region_name="us-east-1")
     table = dynamodb_table(settings, "receipts", config=hasty_config(seconds=0.2))
 
     with pytest.raises(ReceiptsUnavailableError):

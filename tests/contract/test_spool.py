@@ -55,7 +55,9 @@ def localstack_bucket(
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     name = f"spool-{abs(hash(request.node.name))}"
     local_aws.ensure_bucket(name)
-    return Spool(s3_client(AwsSettings(endpoint_url=local_aws.endpoint_url, region=REGION)), name)
+    return Spool(
+        s3_client(AwsSettings(endpoint_url=local_aws.endpoint_url, region_name=REGION)), name
+    )
 
 
 @pytest.fixture(
@@ -186,7 +188,7 @@ def test_a_bucket_that_is_not_there_is_an_outage(s3: "S3Client") -> None:
 def test_an_s3_that_refuses_connections_is_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "nobody")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
-    settings = AwsSettings(endpoint_url="http://127.0.0.1:1", region="us-east-1")
+    settings = AwsSettings(endpoint_url="http://127.0.0.1:1", region_name="us-east-1")
     spool = Spool(s3_client(settings, config=request_config()), "spool")
 
     with pytest.raises(SpoolUnavailableError):

@@ -80,7 +80,7 @@ def localstack_s3(local_aws: LocalAws, monkeypatch: pytest.MonkeyPatch) -> "Iter
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     local_aws.ensure_bucket("uploads")
-    s3 = s3_client(AwsSettings(endpoint_url=local_aws.endpoint_url, region=REGION))
+    s3 = s3_client(AwsSettings(endpoint_url=local_aws.endpoint_url, region_name=REGION))
     yield s3
     for found in s3.list_objects_v2(Bucket="uploads").get("Contents", []):
         s3.delete_object(Bucket="uploads", Key=found["Key"])

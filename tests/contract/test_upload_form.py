@@ -11,7 +11,6 @@ import httpx
 import pytest
 
 from clients.aws import AwsSettings, s3_client
-from clients.device_api import form_answer
 from clients.s3.upload_bucket import UploadBucket, upload_key
 from clients.s3.upload_form import IssuedUpload, signed_form, signing_client
 from local.servers.localstack import LocalAws
@@ -59,14 +58,14 @@ def storage(local_aws: LocalAws, monkeypatch: pytest.MonkeyPatch) -> Storage:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     local_aws.ensure_bucket(BUCKET)
-    settings = AwsSettings(endpoint_url=local_aws.endpoint_url, region=REGION)
+    settings = AwsSettings(endpoint_url=local_aws.endpoint_url, region_name=REGION)
     s3 = s3_client(settings)
     s3.delete_object(Bucket=BUCKET, Key=KEY)
     return Storage(s3=s3, settings=settings)
 
 
 def sent(form: dict[str, Any], body: bytes = BODY) -> httpx.Response:
-    return form_answer(form["url"], form["fields"], body)
+    return httpx.post(form["url"], data=form["fields"], files={"file": body}, trust_env=False)
 
 
 def test_the_body_that_was_declared_is_taken_as_it_was_issued(storage: Storage) -> None:
@@ -123,7 +122,7 @@ def test_a_form_expires(storage: Storage) -> None:
 def test_in_aws_a_form_names_the_bucket_s_own_host(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    s3 = signing_client(AwsSettings(region=REGION))
+    s3 = signing_client(AwsSettings(region_name=REGION))
 
     form = signed_form(s3, BUCKET, KEY, ISSUED, expires_s=1)
 

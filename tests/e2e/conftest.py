@@ -19,6 +19,7 @@ from local.platform import Platform, PlatformSettings
 from local.simulator.http_api import HttpApi
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetRun, run_fleet
+from local.spark.jobs import jobs_of
 from operations.endpoints import PARKED_BUCKET
 from operations.lake import lake_of
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
@@ -141,11 +142,11 @@ def running(
     tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config
 ) -> Iterator[RunningPlatform]:
     folder = tmp_path_factory.mktemp("platform")
+    trigger = LaneTrigger(pytestconfig.getoption("fast_trigger"))
     settings = PlatformSettings(
         folder=folder,
         has_lake=False,  # its commits take the cores of what is tested here
-        slow_parse_ms_max=SLOW_PARSE_MS_MAX,
-        fast_trigger=LaneTrigger(pytestconfig.getoption("fast_trigger")),
+        jobs=jobs_of(fast_trigger=trigger, slow_parse_ms_max=SLOW_PARSE_MS_MAX),
     )
     with running_platform(settings) as platform:
         yield platform

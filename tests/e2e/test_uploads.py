@@ -125,7 +125,7 @@ class BlindUploads(UploadBucket):
 def blind_landing(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Landing:
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    s3 = s3_client(AwsSettings(endpoint_url=platform.endpoints.s3, region=REGION))
+    s3 = s3_client(AwsSettings(endpoint_url=platform.endpoints.s3, region_name=REGION))
     return Landing(
         uploads=BlindUploads(s3, PAYLOAD_BUCKET),
         flows=FlowStore(s3, FLOWS_BUCKET),

@@ -73,7 +73,7 @@ def outputs(cloud: LocalCloud) -> dict[str, str]:
 
 
 def cloud_formation(cloud: LocalCloud) -> Any:
-    return boto3.client("cloudformation", **cloud.aws_settings)
+    return boto3.client("cloudformation", **cloud.aws.client_settings)
 
 
 def make_stack(
@@ -97,7 +97,7 @@ def test_a_custom_resource_is_made_by_its_function(outputs: dict[str, str]) -> N
 def test_an_answer_of_a_function_that_lambda_would_not_take_is_an_error(
     cloud: LocalCloud, outputs: dict[str, str]
 ) -> None:
-    functions = boto3.client("lambda", **cloud.aws_settings)
+    functions = boto3.client("lambda", **cloud.aws.client_settings)
 
     answer = functions.invoke(
         FunctionName=outputs["Function"], Payload=orjson.dumps({"bytes": 7_000_000})

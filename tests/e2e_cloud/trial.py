@@ -39,7 +39,7 @@ _EVENTS: Final = 5
 
 
 def registry_of(cloud: LocalCloud) -> DeviceRegistry:
-    resource = boto3.resource("dynamodb", **cloud.aws_settings)
+    resource = boto3.resource("dynamodb", **cloud.aws.client_settings)
     return DeviceRegistry(resource.Table(cloud.resources.devices_table))
 
 
@@ -128,7 +128,7 @@ def ledger_on(receipts: Iterable[Receipt], cloud: LocalCloud, *, began_s: float)
     ``began_s`` is when the first of it was sent, by the monotonic clock.
     """
     accepted, evidence = list(receipts), Evidence()
-    with closing(KafkaReader(cloud.bootstrap_servers, pattern=LEDGER_TOPICS)) as reader:
+    with closing(KafkaReader(cloud.broker.bootstrap_servers, pattern=LEDGER_TOPICS)) as reader:
         wait_until_settled(accepted, evidence, reader, limits=_SETTLING_LIMITS)
     payloads = PayloadBucket(cloud.s3, cloud.resources.parked_bucket)
     seconds = time.monotonic() - began_s

@@ -9,14 +9,14 @@ from hashlib import sha256
 from random import Random
 from typing import Final
 
-import orjson
+from urllib3 import BaseHTTPResponse
 
 from clients.device_api import DeviceKey, NoAnswerError
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events.times import now_ms
 from local.simulator import bodies
 from local.simulator.device import ACCEPTED
-from local.simulator.http_api import HttpAnswer, HttpApi
+from local.simulator.http_api import HttpApi
 from local.simulator.simulator import Registry
 from operations.ledger.message_results import Receipt
 from tests.hostile.attacks import Attack, Request
@@ -132,6 +132,6 @@ class Traffic:
         return answer.status
 
 
-def _receipt(answer: HttpAnswer, body: bytes, events: int | None) -> Receipt:
-    raw_id = orjson.loads(answer.content)["id"]
+def _receipt(answer: BaseHTTPResponse, body: bytes, events: int | None) -> Receipt:
+    raw_id = answer.json()["id"]
     return Receipt(raw_id=raw_id, sha256=sha256(body).hexdigest(), events=events)

@@ -15,12 +15,7 @@ from infra.artifacts.archive import (
     uv_of,
     wheel_contents,
 )
-from infra.artifacts.functions import (
-    FUNCTION_BYTES_MAX,
-    function_names,
-    with_bytecode,
-    write_function,
-)
+from infra.artifacts.functions import FUNCTION_BYTES_MAX, with_bytecode, write_function
 from infra.artifacts.jobs import write_jobs
 from tests.infra.built_files import (
     ELF_ARM64,
@@ -65,11 +60,6 @@ def test_a_missing_uv_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.Mon
 
     with pytest.raises(CannotBuildError, match="is missing; run `make environment`"):
         uv_of(tmp_path)
-
-
-def test_a_checkout_without_functions_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CannotBuildError, match="lambdas: has no handler"):
-        function_names(tmp_path)
 
 
 def test_two_packages_with_different_files_of_one_name_are_refused() -> None:

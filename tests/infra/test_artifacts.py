@@ -37,8 +37,8 @@ OPEN_AWS_CLIENTS = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from clients.aws import AwsSettings, dynamodb_table, s3_client
-s3_client(AwsSettings(region="eu-central-1"))
-dynamodb_table(AwsSettings(region="eu-central-1"), "devices")
+s3_client(AwsSettings(region_name="eu-central-1"))
+dynamodb_table(AwsSettings(region_name="eu-central-1"), "devices")
 """
 
 OPEN_CLIENTS_OF_A_DEPLOY = """
@@ -46,7 +46,7 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from clients.aws import AwsSettings, aws_client
 for service in ("cloudformation", "emr-serverless", "glue", "stepfunctions"):
-    aws_client(service, AwsSettings(region="eu-central-1"))
+    aws_client(service, AwsSettings(region_name="eu-central-1"))
 """
 
 LOAD_JOBS = """

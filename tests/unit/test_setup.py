@@ -132,12 +132,14 @@ def test_a_folder_that_was_never_finished_is_not_current(tmp_path: Path) -> None
     assert not step.is_current()
 
 
-def test_a_moved_folder_is_known_as_moved(tmp_path: Path) -> None:
+def test_a_moved_folder_is_emptied_before_it_is_made_again(tmp_path: Path) -> None:
     RecordedStep(tmp_path / "before").step.take()
-
+    (tmp_path / "before" / "of_another_path").touch()
     (tmp_path / "before").rename(tmp_path / "after")
 
-    assert RecordedStep(tmp_path / "after").step.is_moved()
+    RecordedStep(tmp_path / "after").step.take()
+
+    assert not (tmp_path / "after" / "of_another_path").exists()
 
 
 def test_a_key_changes_with_the_bytes_of_a_file(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from fleetlane.cli.output.record_text import origin_of, record_line, record_text, value_line
 from fleetlane.events.envelope import Record
 from fleetlane.events.record_json import record_from_json
-from fleetlane.parsers.testkit.samples import NoMessageError, recorded_message
+from fleetlane.parsers.testkit.samples import NoMessageError, recorded_trial
 
 CANONICAL = Record(
     topic="canonical.thermo",
@@ -149,7 +149,7 @@ def test_a_record_of_nobodys_belongs_to_nobody() -> None:
 
 def test_a_record_that_is_no_message_is_not_tried() -> None:
     with pytest.raises(NoMessageError, match=r"canonical\.thermo has no device's bytes"):
-        recorded_message(record_from_json(record_line(CANONICAL)))
+        recorded_trial(record_from_json(record_line(CANONICAL)))
 
 
 @pytest.mark.parametrize(("value", "line"), [(b'{"a": 1}', '{"a": 1}'), (b"\xff\x00", "ff00")])

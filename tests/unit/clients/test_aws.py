@@ -19,7 +19,7 @@ def hanging(monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsSettings]:
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "nothing")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        yield AwsSettings(endpoint_url=f"http://127.0.0.1:{port}", region="us-east-1")
+        yield AwsSettings(endpoint_url=f"http://127.0.0.1:{port}", region_name="us-east-1")
 
 
 def test_an_s3_that_hangs_is_given_up_in_time(hanging: AwsSettings) -> None:

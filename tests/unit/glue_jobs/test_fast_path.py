@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleetlane.events import headers as ce
 from fleetlane.events.envelope import BadEnvelopeError, Header, Message, headers_of
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.parsers.sandbox.runs import envelope_of
@@ -63,7 +64,7 @@ def test_what_is_plain_is_read_as_it_is_alone(
     for row, message in alone.items():
         assert fast.envelopes[row].as_py().decode() == envelope_of(message).decode()
         assert fast.device_ids[row].as_py() == message.device_id.encode()
-        assert fast.attempts[row].as_py() == message.attempt
+        assert int(fast.columns[ce.ATTEMPT][row].as_py()) == message.attempt
 
 
 @given(st.lists(changed_headers(), max_size=6))

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from clients.flows.parser_store import ArtifactUnavailableError
+from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.flows.flow import ParserRule
@@ -16,12 +17,8 @@ from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.parsers.sandbox.results import Result
 from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
 from fleetlane.parsers.sandbox.time_budget import TimeBudget
-from glue_jobs.parse_lane.parsers.programs import (
-    FETCHES_MAX,
-    FoundProgram,
-    MissingProgram,
-    Programs,
-)
+from glue_jobs.parse_lane.parsers.choices import NoParser
+from glue_jobs.parse_lane.parsers.programs import FETCHES_MAX, FoundProgram, Programs
 from tests.unit.glue_jobs.conftest import NoArtifacts
 
 
@@ -74,7 +71,7 @@ FLOW = flow_from_toml('stream = "gps"\nowner = "acme"\n[[parsers]]\nuse = "json"
 PUBLISHED = PublishedFlows(version="1", flows=(FLOW,), artifacts=(ARTIFACT,))
 
 
-def _found(folder: Path, rule: ParserRule) -> FoundProgram | MissingProgram:
+def _found(folder: Path, rule: ParserRule) -> FoundProgram | NoParser:
     limits = LANE_LIMITS[Lane.FAST]
     programs = Programs(folders=Unpacked(folder), sandboxes=LoadsAll(), limits=limits)
     return programs.of_rule(PUBLISHED, FLOW, rule)
@@ -83,8 +80,8 @@ def _found(folder: Path, rule: ParserRule) -> FoundProgram | MissingProgram:
 def test_options_that_no_parser_can_be_given_leave_a_rule_without_a_program(tmp_path: Path) -> None:
     found = _found(tmp_path, ParserRule(use="json", options={"text": "x" * 200_000}))
 
-    assert isinstance(found, MissingProgram)
-    assert not found.is_outage
+    assert isinstance(found, NoParser)
+    assert found.reason is ParkedReason.PARSER_FAILED
     assert "options of json" in found.problem
 
 
@@ -104,12 +101,12 @@ def test_a_machine_without_room_counts_against_no_message_however_long() -> None
     limits = LANE_LIMITS[Lane.FAST]
     programs = Programs(folders=FullDisk(), sandboxes=LoadsAll(), limits=limits)
 
-    found = list[FoundProgram | MissingProgram]()
+    found = list[FoundProgram | NoParser]()
     for _ in range(2 * FETCHES_MAX):
         programs.forget()
         found.append(programs.of_rule(PUBLISHED, FLOW, ParserRule(use="tank==1.0")))
 
-    assert all(isinstance(one, MissingProgram) and one.is_outage for one in found)
+    assert all(isinstance(one, NoParser) and one.reason is None for one in found)
 
 
 def test_an_owner_whose_parsers_take_too_long_to_load_waits_as_in_an_outage_and_no_other() -> None:
@@ -119,8 +116,8 @@ def test_an_owner_whose_parsers_take_too_long_to_load_waits_as_in_an_outage_and_
 
     found = [programs.of_rule(PUBLISHED, flow, ParserRule(use="json")) for flow in (FLOW, others)]
 
-    assert isinstance(found[0], MissingProgram)
-    assert found[0].is_outage
+    assert isinstance(found[0], NoParser)
+    assert found[0].reason is None
     assert isinstance(found[1], FoundProgram)
 
 
@@ -156,6 +153,6 @@ def test_an_owner_whose_artifacts_take_long_to_fetch_waits_and_no_other(
         for number, flow in enumerate((FLOW, FLOW, replace(FLOW, owner="others")))
     ]
 
-    late = MissingProgram(problem="the artifacts of acme take too long to fetch", is_outage=True)
+    late = NoParser(problem="the artifacts of acme take too long to fetch")
     assert found[1] == late
     assert [isinstance(one, FoundProgram) for one in found] == [True, False, True]

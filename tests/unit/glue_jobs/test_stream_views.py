@@ -46,7 +46,7 @@ class Place:
 @pytest.fixture
 def place() -> Iterator[Place]:
     with buckets(BUCKET) as s3:
-        flows, glue = FlowStore(s3, BUCKET), boto3.client("glue", region_name=SETTINGS.region)
+        flows, glue = FlowStore(s3, BUCKET), boto3.client("glue", region_name=SETTINGS.region_name)
         glue.create_database(DatabaseInput={"Name": NAMESPACE})
         yield Place(flows=flows, glue=glue, views=StreamViews(flows, glue, NAMESPACE))
 
@@ -180,7 +180,7 @@ ARGUMENTS = LakeArguments(
 def test_the_query_of_the_events_puts_the_views(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", str(SETTINGS.region))
+    monkeypatch.setenv("AWS_DEFAULT_REGION", str(SETTINGS.region_name))
     place.publish(flow("thermo", celsius="number"))
 
     views = stream_views(ARGUMENTS)

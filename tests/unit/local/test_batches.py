@@ -8,11 +8,12 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
+from urllib3 import HTTPResponse
+
 from clients.device_api import NoAnswerError
 from clients.devices.registry import DeviceStatus
 from fleetlane.events.names import random_raw_id
 from local.simulator.device import Expected, Outgoing, SentMessage, SimulatedDevice, signing_key
-from local.simulator.http_api import HttpAnswer
 from local.simulator.sender import Batch, Sender
 
 
@@ -41,18 +42,18 @@ class FakeApi:
         self._answers = list(answers)
         self.batches: list[list[dict[str, Any]]] = []
 
-    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HTTPResponse:
         self.batches.append(json.loads(body))
         entries = len(self.batches[-1])
         answer = self._answers.pop(0) if self._answers else [202] * entries
         if answer is None:
             raise NoAnswerError("url", "refused")
         if isinstance(answer, int):
-            return HttpAnswer(status=answer, content=b"", retry_after_s=0)
+            return HTTPResponse(b"", {"Retry-After": "0"}, answer)
         receipts = [receipt(status) for status in answer]
         status = 202 if set(answer) == {202} else 207
         content = json.dumps({"receipts": receipts}).encode()
-        return HttpAnswer(status=status, content=content, retry_after_s=0)
+        return HTTPResponse(content, {"Retry-After": "0"}, status)
 
 
 def receipt(status: int) -> dict[str, object]:

@@ -7,18 +7,18 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from random import Random
-from typing import Any
+from typing import IO, Any
 
 import httpx
 import pytest
+from urllib3 import HTTPResponse
 
-from clients.device_api import AUDIENCE, NoAnswerError
+from clients.device_api import AUDIENCE, MessageRefusedError, NoAnswerError
 from clients.devices.registry import DeviceStatus, RegisteredDevice
 from fleetlane.events.names import keyed_raw_id, random_raw_id
 from lambdas.authorizer.handler import authorize
 from local.gateway.app import Gateway, GatewaySettings
 from local.simulator.device import Expected, Outgoing, SentMessage, SimulatedDevice, signing_key
-from local.simulator.http_api import HttpAnswer
 from local.simulator.sender import Sender
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, landed, run_fleet
@@ -33,9 +33,9 @@ DEVICE = SimulatedDevice(
 MESSAGE = Outgoing(stream="gps", body=b"{}", content_type="application/json", expected=Expected())
 
 
-def stored(_: str, __: Mapping[str, str], ___: bytes) -> httpx.Response:
+def stored(form: Mapping[str, Any], _: IO[bytes]) -> dict[str, Any]:
     """S3, which has it all."""
-    return httpx.Response(204)
+    return {"id": form["id"], "landed": "object"}
 
 
 class FakeApi:
@@ -44,13 +44,13 @@ class FakeApi:
     def __init__(self, *statuses: int | None) -> None:
         self._statuses = list(statuses)
 
-    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HTTPResponse:
         status = self._statuses.pop(0) if self._statuses else 202
         if status is None:
             raise NoAnswerError("url", "refused")
         lane = "fast" if "/fast/" in path else "standard"
         receipt = json.dumps({"id": random_raw_id(), "lane": lane, "landed": "kafka"}).encode()
-        return HttpAnswer(status=status, content=receipt, retry_after_s=0)
+        return HTTPResponse(receipt, {"Retry-After": "0"}, status)
 
 
 def sent(message: Outgoing, *statuses: int | None, patience_s: float = 10) -> SentMessage:
@@ -105,24 +105,26 @@ def test_an_unexpected_lane_is_reported() -> None:
 
 
 class FakeForms:
-    """An API that gives forms, and S3 that gives its answers one after another, then 204s."""
+    """An API that gives forms, and S3 that refuses by each of ``answers``, then takes bodies."""
 
     def __init__(self, *answers: int) -> None:
         self.bodies: list[bytes] = []
         self._answers = list(answers)
 
-    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HTTPResponse:
         form = {"id": f"of {path}", "url": "http://s3/", "fields": {}}
-        return HttpAnswer(status=201, content=json.dumps(form).encode())
+        return HTTPResponse(json.dumps(form).encode(), status=201)
 
-    def take(self, _: str, __: Mapping[str, str], body: bytes) -> httpx.Response:
-        self.bodies.append(body)
-        return httpx.Response(self._answers.pop(0) if self._answers else 204)
+    def take(self, form: Mapping[str, Any], body: IO[bytes]) -> dict[str, Any]:
+        self.bodies.append(body.read())
+        if self._answers:
+            raise MessageRefusedError(self._answers.pop(0), "SlowDown", "S3 did not take the body")
+        return stored(form, body)
 
 
 def test_an_upload_is_accepted_once_s3_has_it() -> None:
     forms, upload = FakeForms(), replace(MESSAGE, is_upload=True)
-    sender = Sender(forms, post_form=forms.take, patience_s=10)
+    sender = Sender(forms, upload=forms.take, patience_s=10)
 
     message = asyncio.run(sender.send(DEVICE, "token", upload))
 
@@ -132,7 +134,7 @@ def test_an_upload_is_accepted_once_s3_has_it() -> None:
 
 def test_what_s3_did_not_take_is_uploaded_again() -> None:
     forms, upload = FakeForms(503), replace(MESSAGE, is_upload=True)
-    sender = Sender(forms, post_form=forms.take, patience_s=10)
+    sender = Sender(forms, upload=forms.take, patience_s=10)
 
     message = asyncio.run(sender.send(DEVICE, "token", upload))
 
@@ -204,10 +206,10 @@ class GatewayApi:
         )
         self._transport = httpx.ASGITransport(self.gateway.app())
 
-    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HttpAnswer:
+    async def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> HTTPResponse:
         request = httpx.Request("POST", f"http://api{path}", content=body, headers=headers)
         response = await self._transport.handle_async_request(request)
-        return HttpAnswer(status=response.status_code, content=await response.aread())
+        return HTTPResponse(await response.aread(), status=response.status_code)
 
 
 @pytest.fixture
@@ -223,7 +225,7 @@ PLAN = FleetPlan(devices=40, messages_per_device=2)
 def test_every_device_of_a_fleet_is_answered_as_it_expects(
     registry: FakeRegistry, api: GatewayApi
 ) -> None:
-    run = run_fleet(PLAN, api, registry=registry, post_form=stored)
+    run = run_fleet(PLAN, api, registry=registry, upload=stored)
 
     behind = {name for name, device in registry.devices.items() if device.gateway_id}
     assert run.surprises() == ()
@@ -233,7 +235,7 @@ def test_every_device_of_a_fleet_is_answered_as_it_expects(
 def test_a_fleet_has_devices_with_either_kind_of_key(
     registry: FakeRegistry, api: GatewayApi
 ) -> None:
-    run_fleet(PLAN, api, registry=registry, post_form=stored)
+    run_fleet(PLAN, api, registry=registry, upload=stored)
 
     curves = {device.keys[0]["crv"] for device in registry.devices.values()}
     assert curves == {"Ed25519", "P-256"}
@@ -242,7 +244,7 @@ def test_a_fleet_has_devices_with_either_kind_of_key(
 def test_resends_with_a_key_give_equal_ids_and_without_one_others(
     registry: FakeRegistry, api: GatewayApi
 ) -> None:
-    run = run_fleet(PLAN, api, registry=registry, post_form=stored)
+    run = run_fleet(PLAN, api, registry=registry, upload=stored)
 
     ids = {
         message.device_id: [answer.raw_id for answer in message.answers]
@@ -258,7 +260,7 @@ def test_resends_with_a_key_give_equal_ids_and_without_one_others(
 def test_a_gateway_brings_the_messages_of_the_devices_behind_it(
     registry: FakeRegistry, api: GatewayApi
 ) -> None:
-    run = run_fleet(PLAN, api, registry=registry, post_form=stored)
+    run = run_fleet(PLAN, api, registry=registry, upload=stored)
 
     (gateway,) = {device.gateway_id for device in registry.devices.values() if device.gateway_id}
     brought = [one for one in run.sent if one.device_id.startswith(str(gateway))]
@@ -269,7 +271,7 @@ def test_a_gateway_brings_the_messages_of_the_devices_behind_it(
 def test_progress_ends_with_all_that_was_planned(registry: FakeRegistry, api: GatewayApi) -> None:
     told: list[FleetProgress] = []
 
-    run = run_fleet(PLAN, api, registry=registry, on_progress=told.append, post_form=stored)
+    run = run_fleet(PLAN, api, registry=registry, on_progress=told.append, upload=stored)
 
     assert told[-1].planned == told[-1].finished == len(run.sent)
 
@@ -279,7 +281,7 @@ def test_receipts_are_counted_by_where_their_messages_landed(
 ) -> None:
     told: list[FleetProgress] = []
 
-    run = run_fleet(PLAN, api, registry=registry, on_progress=told.append, post_form=stored)
+    run = run_fleet(PLAN, api, registry=registry, on_progress=told.append, upload=stored)
 
     answers = [answer for message in run.sent for answer in message.answers]
     receipts = [answer for answer in answers if answer.raw_id is not None]
@@ -293,6 +295,6 @@ def test_messages_are_spread_over_the_time_that_is_asked_for(
     plan = replace(PLAN, devices=20, seconds=0.5)
 
     began_s = time.monotonic()
-    run_fleet(plan, api, registry=registry, post_form=stored)
+    run_fleet(plan, api, registry=registry, upload=stored)
 
     assert 0.4 < time.monotonic() - began_s < 30

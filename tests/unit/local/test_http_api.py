@@ -7,9 +7,10 @@ from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from urllib3 import BaseHTTPResponse
 
 from clients.device_api import NoAnswerError
-from local.simulator.http_api import HttpAnswer, HttpApi
+from local.simulator.http_api import HttpApi
 
 
 class EchoHandler(BaseHTTPRequestHandler):
@@ -38,7 +39,7 @@ def echo() -> Iterator[ThreadingHTTPServer]:
         server.shutdown()
 
 
-def posted(server: ThreadingHTTPServer, body: bytes) -> HttpAnswer:
+def posted(server: ThreadingHTTPServer, body: bytes) -> BaseHTTPResponse:
     api = HttpApi(f"http://127.0.0.1:{server.server_port}", connections=1, timeout_s=5)
     with closing(api):
         return asyncio.run(api.post("/v1/streams/gps", body, {"X-One": "1"}))
@@ -48,8 +49,8 @@ def posted(server: ThreadingHTTPServer, body: bytes) -> HttpAnswer:
 def test_a_request_goes_over_the_wire_as_it_is(echo: ThreadingHTTPServer, body: bytes) -> None:
     answer = posted(echo, body)
 
-    assert answer.content.decode() == f"/v1/streams/gps 1 {body!r}"
-    assert (answer.status, answer.retry_after_s) == (503, 3)
+    assert answer.data.decode() == f"/v1/streams/gps 1 {body!r}"
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "3")
 
 
 def test_where_nobody_listens_no_answer_comes(echo: ThreadingHTTPServer) -> None:

@@ -62,7 +62,7 @@ def platform(broker: Any, lake: Path) -> Iterator[Platform]:
     """Flows and devices in moto's AWS, topics of a broker in this process."""
     resources = StageResources(
         stage=LAPTOP,
-        region=str(SETTINGS.region),
+        region=str(SETTINGS.region_name),
         api_url="",
         kafka_bootstrap_servers=broker[1],
         kafka_security=KafkaSecurity.PLAINTEXT,

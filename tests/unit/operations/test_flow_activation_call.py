@@ -39,9 +39,9 @@ def function_answering(*answers: tuple[int, dict[str, str]]) -> Iterator[AwsSett
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield AwsSettings(
             endpoint_url=f"http://127.0.0.1:{server.server_port}",
-            region="eu-west-1",
-            access_key_id="a",
-            secret_access_key="b",  # noqa: S106 - nobody's
+            region_name="eu-west-1",
+            aws_access_key_id="a",
+            aws_secret_access_key="b",  # noqa: S106 - nobody's
         )
         server.shutdown()
 

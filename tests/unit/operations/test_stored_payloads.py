@@ -8,7 +8,7 @@ from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.events.envelope import PayloadReference, raw_headers
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.record_json import record_from_json, record_json
-from fleetlane.parsers.testkit.samples import recorded_message
+from fleetlane.parsers.testkit.samples import recorded_trial
 from operations.messages.stores import StoredPayloads
 from tests.unit.operations.stored_messages import (
     BODY,
@@ -82,7 +82,7 @@ def test_what_is_exported_can_be_tried(kept: StoredPayloads) -> None:
 
     line = record_json(kept.self_contained(record))
 
-    assert recorded_message(record_from_json(line)).trial.body == BODY
+    assert recorded_trial(record_from_json(line)).body == BODY
 
 
 def test_a_record_that_is_no_message_is_exported_as_it_is(kept: StoredPayloads) -> None:

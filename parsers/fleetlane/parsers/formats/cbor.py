@@ -4,7 +4,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Final, cast
+from typing import Any, Final
 
 import cbor2
 
@@ -66,7 +66,11 @@ class _TagReaders(dict[int, _TagReader]):
     """Refuses every tag that has no reader, also those that cbor2 would read by itself."""
 
     def __missing__(self, tag: int) -> _TagReader:
-        return partial(_refuse, tag)
+        def refuse(*_: object) -> object:
+            known = ", ".join(map(str, _TAG_READERS))
+            raise MalformedMessage(f"tag {tag}; allowed: {known}, and those of tags_ignored")
+
+        return refuse
 
 
 @cache
@@ -74,46 +78,37 @@ def _tag_readers(tags_ignored: tuple[int, ...]) -> Mapping[int, _TagReader]:
     return _TagReaders({**_TAG_READERS, **dict.fromkeys(tags_ignored, _content)})
 
 
-def _refuse(tag: int, *_: object) -> object:
-    known = ", ".join(map(str, _TAG_READERS))
-    raise MalformedMessage(f"tag {tag}; allowed: {known}, and those of tags_ignored")
-
-
 def _content(content: object, *_: object) -> object:
     return content
 
 
-def _of_kind(tag: int, kinds: tuple[type, ...], wanted: str, content: object, *_: object) -> object:
-    if type(content) not in kinds:
-        raise MalformedMessage(f"tag {tag} is before {type(content).__name__}; allowed: {wanted}")
-    return content
+def _of_kind(
+    kinds: tuple[type, ...], wanted: str, tag: int, read: Callable[[Any], object]
+) -> _TagReader:
+    def read_kind(content: object, *_: object) -> object:
+        if type(content) not in kinds:
+            found = type(content).__name__
+            raise MalformedMessage(f"tag {tag} is before {found}; allowed: {wanted}")
+        return read(content)
+
+    return read_kind
 
 
-def _bignum(tag: int, content: object, *_: object) -> object:
-    digits = _byte_string(tag, content).lstrip(b"\0")
+def _unsigned(octets: bytes) -> int:
+    digits = octets.lstrip(b"\0")
     if len(digits) > _INTEGER_BYTES_MAX:
         raise MalformedMessage(f"bignum of {len(digits)} bytes; allowed: {_INTEGER_BYTES_MAX}")
-    number = int.from_bytes(digits)
-    return number if tag == _POSITIVE_BIGNUM else -1 - number
+    return int.from_bytes(digits)
 
 
-def _written(tag: int, bytes_as: BytesAs, content: object, *_: object) -> object:
-    return BYTES_WRITERS[bytes_as](_byte_string(tag, content))
-
-
-def _byte_string(tag: int, content: object) -> bytes:
-    return cast("bytes", _of_kind(tag, (bytes,), "a byte string", content))
-
-
-_POSITIVE_BIGNUM = 2
-_NEGATIVE_BIGNUM = 3
+_of_bytes = partial(_of_kind, (bytes,), "a byte string")
 _TAG_READERS: Final[Mapping[int, _TagReader]] = {
-    0: partial(_of_kind, 0, (str,), "text"),
-    1: partial(_of_kind, 1, (int, float), "a number"),
-    _POSITIVE_BIGNUM: partial(_bignum, _POSITIVE_BIGNUM),
-    _NEGATIVE_BIGNUM: partial(_bignum, _NEGATIVE_BIGNUM),
-    21: partial(_written, 21, "base64url"),
-    22: partial(_written, 22, "base64"),
-    23: partial(_written, 23, "hex"),
+    0: _of_kind((str,), "text", 0, _content),
+    1: _of_kind((int, float), "a number", 1, _content),
+    2: _of_bytes(2, _unsigned),
+    3: _of_bytes(3, lambda octets: -1 - _unsigned(octets)),
+    21: _of_bytes(21, BYTES_WRITERS["base64url"]),
+    22: _of_bytes(22, BYTES_WRITERS["base64"]),
+    23: _of_bytes(23, BYTES_WRITERS["hex"]),
     **dict.fromkeys((24, 32, 33, 34, 36, 55799), _content),
 }

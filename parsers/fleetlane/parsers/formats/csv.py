@@ -2,12 +2,11 @@
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.json_domain import repeated
-from fleetlane.parsers.text_cells import CELL_READERS, CellType, event_of, utf8_text
+from fleetlane.parsers.text_cells import CellType, cell_readers, event_of, utf8_text
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,29 +19,22 @@ class Csv:
     types: Mapping[str, CellType] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        next(_numbered_rows("", self.delimiter, self.quote), None)  # raises where csv refuses them
+        next(_numbered_rows("", self.delimiter, self.quote), None)  # raises where it refuses them
         if self.columns:
-            _require_columns(self.columns, self.types)
+            cell_readers(self.columns, self.types, "column")  # likewise
 
     def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
         rows = _numbered_rows(utf8_text(message), self.delimiter, self.quote)
-        columns = self.columns or self._header(rows)
-        readers = {name: CELL_READERS[self.types.get(name, "str")] for name in columns}
+        line_number, columns = (0, self.columns) if self.columns else next(rows, (0, ()))
+        try:
+            readers = cell_readers(columns, self.types, "column") if columns else {}
+        except ValueError as error:  # of a header
+            raise MalformedMessage(f"line {line_number}: {error}") from None
         for line_number, cells in rows:
-            if len(cells) != len(columns):
-                problem = f"{len(cells)} cells for {len(columns)} columns"
+            if len(cells) != len(readers):
+                problem = f"{len(cells)} cells for {len(readers)} columns"
                 raise MalformedMessage(f"line {line_number}: {problem}")
             yield event_of(readers, cells, line_number, "column")
-
-    def _header(self, rows: Iterator[tuple[int, list[str]]]) -> Sequence[str]:
-        line_number, columns = next(rows, (0, ()))
-        if not columns:
-            return ()
-        try:
-            _require_columns(columns, self.types)
-        except ValueError as error:
-            raise MalformedMessage(f"line {line_number}: {error}") from None
-        return columns
 
 
 def _numbered_rows(text: str, delimiter: str, quote: str) -> Iterator[tuple[int, list[str]]]:
@@ -60,11 +52,3 @@ def _numbered_rows(text: str, delimiter: str, quote: str) -> Iterator[tuple[int,
                 yield rows.line_num, cells
     except csv.Error as error:
         raise MalformedMessage(f"line {rows.line_num}: {error}") from None
-
-
-def _require_columns(columns: Sequence[str], types: Mapping[str, CellType]) -> None:
-    for name in repeated(columns):
-        raise ValueError(f"column {name!r:.80} is repeated")
-    for name in types:
-        if name not in columns:
-            raise ValueError(f"no column {name!r:.80}, which the option types names")

@@ -11,7 +11,7 @@ from typing import Final, Literal
 import re2  # type: ignore[import-untyped]
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.text_cells import CELL_READERS, CellType, event_of, utf8_text
+from fleetlane.parsers.text_cells import CellType, cell_readers, event_of, utf8_text
 
 LINE_BYTES_MAX: Final = 131_072
 
@@ -29,18 +29,16 @@ class Lines:
     unmatched: Literal["refuse", "skip"] = "refuse"
 
     def __post_init__(self) -> None:
-        _, names = _compiled(self.pattern)
-        if not names:
+        _, groups = _compiled(self.pattern)
+        if not groups:
             raise ValueError("pattern has no named group, as in (?P<celsius>[0-9]+)")
-        for name in self.types:
-            if name not in names:
-                raise ValueError(f"no group {name!r:.80}, which the option types names")
+        cell_readers(groups, self.types, "group")  # raises where the types name others
 
     def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
         utf8_text(message)
         lines = io.BytesIO(message.removeprefix(_BYTE_ORDER_MARK))
         expression, groups = _compiled(self.pattern)
-        readers = {name: CELL_READERS[self.types.get(name, "str")] for name in groups}
+        readers = cell_readers(groups, self.types, "group")
         for line_number, line in enumerate(lines, start=1):
             if line.isspace():
                 continue

@@ -14,15 +14,14 @@ class Ndjson:
 
     def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
         for line_number, line in enumerate(io.BytesIO(message), start=1):
-            if not line.isspace():
-                yield _event(line, line_number)
-
-
-def _event(line: bytes, line_number: int) -> Mapping[str, object]:
-    try:
-        event = json_value(line)
-    except MalformedMessage as error:
-        raise MalformedMessage(f"line {line_number}: {error}") from None
-    if not isinstance(event, dict):
-        raise MalformedMessage(f"line {line_number} is {kind_of(event)}; events are objects")
-    return event
+            if line.isspace():
+                continue
+            try:
+                event = json_value(line)
+            except MalformedMessage as error:
+                raise MalformedMessage(f"line {line_number}: {error}") from None
+            if not isinstance(event, dict):
+                raise MalformedMessage(
+                    f"line {line_number} is {kind_of(event)}; events are objects"
+                )
+            yield event

@@ -4,12 +4,12 @@ import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from fleetlane.parsers.contract import MalformedMessage
 from fleetlane.parsers.json_domain import INTEGER_MAX, INTEGER_MIN, json_value, kind_of
 
-type _Fields = Mapping[str, object]
+type _Fields = Mapping[str, Any]
 
 VERSION: Final = 10
 RELATIVE_SECONDS_BELOW: Final = 2**28
@@ -82,7 +82,9 @@ def _resolved(record: _Fields, bases: _Fields, version: object) -> _Fields:
     if unit := record.get("u", bases.get("bu")):
         event["u"] = unit
     event |= _value(record, bases)
-    event |= _time(record, bases)
+    if "t" in record or "bt" in bases:
+        seconds = _sum(record, bases, "t")
+        event["t_relative" if seconds < RELATIVE_SECONDS_BELOW else "t"] = seconds
     if version != VERSION:
         event["bver"] = version
     return event
@@ -95,30 +97,19 @@ def _value(record: _Fields, bases: _Fields) -> dict[str, object]:
     found = {label: record[label] for label in labels}
     has_sum = "s" in record or "bs" in bases
     if "v" in found or (not found and not has_sum and "bv" in bases):
-        found["v"] = _sum(bases.get("bv"), record.get("v"), "v")
+        found["v"] = _sum(record, bases, "v")
     if "vd" in found and not _BASE64URL.fullmatch(str(found["vd"])):
         raise MalformedMessage(f"'vd' is {found['vd']!r:.80}; allowed: base64url")
     if has_sum:
-        found["s"] = _sum(bases.get("bs"), record.get("s"), "s")
+        found["s"] = _sum(record, bases, "s")
     if not found:
         raise MalformedMessage(f"found no value; allowed: one of {' '.join(_VALUES)} s")
     return found
 
 
-def _time(record: _Fields, bases: _Fields) -> _Fields:
-    if "t" not in record and "bt" not in bases:
-        return {}
-    seconds = _sum(bases.get("bt"), record.get("t"), "t")
-    return {"t_relative" if seconds < RELATIVE_SECONDS_BELOW else "t": seconds}
-
-
-def _sum(base: object, own: object, label: str) -> int | float:
-    total = _number(base) + _number(own)
+def _sum(record: _Fields, bases: _Fields, label: str) -> int | float:
+    total: int | float = bases.get(f"b{label}", 0) + record.get(label, 0)
     is_integer = isinstance(total, int)
     if (is_integer and not INTEGER_MIN <= total <= INTEGER_MAX) or not math.isfinite(total):
         raise MalformedMessage(f"{label!r} and its base value are together beyond any number")
     return total
-
-
-def _number(value: object) -> int | float:
-    return value if isinstance(value, int | float) else 0

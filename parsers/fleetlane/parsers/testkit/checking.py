@@ -9,7 +9,6 @@ from fleetlane.parsers.testkit import contract_checks
 from fleetlane.parsers.testkit.parser_process import ParserProcess
 from fleetlane.parsers.testkit.samples import Sample, sample_findings, samples_of
 from fleetlane.parsers.testkit.sites import Project, Sites, project_at
-from fleetlane.parsers.testkit.subjects import subjects_in
 from fleetlane.parsers.testkit.trials import Finding, Subject, kept
 
 EXAMPLES: Final = 200
@@ -52,7 +51,7 @@ def checks(
     Raises ``FleetlaneError`` where there is nothing to check, or it does not build.
     """
     with Sites(uv=uv) as sites:
-        subjects = list(subjects_in(project, sites))
+        subjects = list(sites.subjects_in(project))
         samples = list(samples_of(project, subjects))
         for subject in subjects:
             its_own = [one for one in samples if one.subject is subject]

@@ -10,7 +10,6 @@ from typing import Final
 from fleetlane.events.envelope import Record, raw_headers
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
 from fleetlane.events.record_json import ExportedRecord, record_from_json
 from fleetlane.events.topics import PARKED
@@ -35,17 +34,7 @@ class NoMessageError(FleetlaneError):
     sentence = "a record of {topic} has no device's bytes: give one of a raw topic, or of parked"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedMessage:
-    """A message of a record: its trial, and what its flow chooses a parser by."""
-
-    trial: Trial
-    stream: str
-    device_type: str | None
-    firmware: str | None
-
-
-def recorded_message(record: Record | ExportedRecord) -> RecordedMessage:
+def recorded_trial(record: Record | ExportedRecord) -> Trial:
     """Read a record, and inflate its body as the platform does.
 
     Raises:
@@ -58,12 +47,14 @@ def recorded_message(record: Record | ExportedRecord) -> RecordedMessage:
     message = message_from(raw_headers(record.headers), record.value)
     if message.reference is not None:
         raise BodyElsewhereError(message.raw_id, message.reference.key)
-    body, encoding, at_ms = message.body or b"", message.body_encoding, message.arrival_millis
+    body, encoding = message.body or b"", message.body_encoding
     with suppress(FleetlaneError):  # else the sandbox says why it cannot be, as in the jobs
         body, encoding = decoded_body(body, encoding, bytes_max=PAYLOAD_BYTES_MAX), None
-    trial = Trial(body=body, encoding=encoding, device_id=message.device_id, arrival_millis=at_ms)
-    return RecordedMessage(
-        trial=trial,
+    return Trial(
+        body=body,
+        encoding=encoding,
+        device_id=message.device_id,
+        arrival_millis=message.arrival_millis,
         stream=message.stream,
         device_type=message.device_type,
         firmware=message.firmware,
@@ -129,26 +120,17 @@ def samples_of(project: Project, subjects: Sequence[Subject]) -> Iterator[Sample
 
 
 def _sample(path: Path, subjects: Sequence[Subject]) -> Sample:
-    if not path.name.endswith(_RECORD):
-        body = path.read_bytes()
-        by_default = _subject_for(subjects, None, None) or subjects[0]
-        return Sample(path=path, trial=Trial(body=body), subject=by_default)
+    content, is_record = path.read_bytes(), path.name.endswith(_RECORD)
     try:
-        message = recorded_message(record_from_json(path.read_bytes()))
+        trial = recorded_trial(record_from_json(content)) if is_record else Trial(body=content)
     except FleetlaneError as problem:
         raise BadSampleError(path, str(problem)) from None
-    subject = _subject_for(subjects, message.device_type, message.firmware)
+    rule, by_default = trial.rule_in(subjects[0].flow), None if is_record else subjects[0]
+    subject = next((one for one in subjects if one.rule is rule), by_default)
     if subject is None:
-        device = f"device type {message.device_type!r}, firmware {message.firmware!r}"
+        device = f"device type {trial.device_type!r}, firmware {trial.firmware!r}"
         raise BadSampleError(path, f"flow {subjects[0].flow.stream!r} has no parser for {device}")
-    return Sample(path=path, trial=message.trial, subject=subject)
-
-
-def _subject_for(
-    subjects: Sequence[Subject], device_type: str | None, firmware: str | None
-) -> Subject | None:
-    rule = parser_rule_for(subjects[0].flow, device_type=device_type, firmware=firmware)
-    return next((one for one in subjects if one.rule is rule), None)
+    return Sample(path=path, trial=trial, subject=subject)
 
 
 CHECK = "samples"

@@ -1,7 +1,7 @@
 """A parser's project, and where its code is: installed, built to try it, or in an artifact."""
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError
@@ -17,6 +17,7 @@ from fleetlane.events.flows.flow import FlowSet
 from fleetlane.parsers import registry
 from fleetlane.parsers.artifacts.building import Platform, built, uv_for
 from fleetlane.parsers.artifacts.writing import unpack
+from fleetlane.parsers.testkit.trials import Subject
 
 
 class NoProjectError(FleetlaneError):
@@ -90,6 +91,23 @@ class Sites(ExitStack):
         """All parsers that a project offers, by name; it is built as ``of_project`` does."""
         offered = registry.installed_parsers(self.of_project(project))
         return [one for one in offered if one.name in project.parsers and not one.is_built_in]
+
+    def subjects_in(self, project: Project) -> Iterator[Subject]:
+        """All that a project's flows would run; without flows, its parsers with default options.
+
+        Raises:
+            NoProjectError: It has neither.
+            FleetlaneError: A flow is refused, a parser cannot be found, or the project not built.
+        """
+        flows = project.flows
+        if not flows and not project.parsers:
+            problem = "neither flows/*.toml nor a pyproject.toml with parsers is here"
+            raise NoProjectError(project.folder, problem)
+        for flow in flows.values():
+            for rule in flow.parsers:
+                yield Subject.of(flow, rule, self.parser(rule.use, project))
+        if not flows:
+            yield from map(Subject.bare, self.parsers_of(project))
 
     def of_artifact(self, path: Path, use: str | None = None) -> registry.InstalledParser:
         """Find a parser in an artifact: the only one, unless ``use`` names it.

@@ -9,8 +9,10 @@ from typing import Final, Self
 import msgspec
 import orjson
 
+from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lanes import LANE_LIMITS, PARSE_GRACE_FACTOR, Lane
+from fleetlane.parsers.registry import InstalledParser
 from fleetlane.parsers.sandbox.runs import Assignment, Program
 
 DEVICE_ID: Final = "device"
@@ -25,6 +27,22 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
     lane: Lane
     identifier: str
     location: str | None = None
+
+    @classmethod
+    def of(
+        cls, flow: Flow, rule: ParserRule, parser: InstalledParser, lane: Lane | None = None
+    ) -> Self:
+        """A rule with its parser, in the flow's lane unless another is given."""
+        identifier, location = parser.identifier, parser.location
+        lane = lane or flow.lane
+        return cls(flow=flow, rule=rule, lane=lane, identifier=identifier, location=location)
+
+    @classmethod
+    def bare(cls, parser: InstalledParser, lane: Lane | None = None) -> Self:
+        """A parser with its default options, in a flow that says no more than its name."""
+        rule = ParserRule(use=parser.use)
+        flow = Flow(stream=parser.name, owner="nobody", parsers=(rule,))
+        return cls.of(flow, rule, parser, lane)
 
     @classmethod
     def located(cls, flow: Flow, rule: ParserRule, location: str | None) -> Self:
@@ -53,12 +71,19 @@ class Subject(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Trial(msgspec.Struct, frozen=True, kw_only=True):
-    """A message to try a parser with."""
+    """A message to try a parser with. Of a recorded one, ``stream`` is where it was sent to."""
 
     body: bytes
     encoding: str | None = None
     device_id: str = DEVICE_ID
     arrival_millis: int = ARRIVAL_MILLIS
+    stream: str | None = None
+    device_type: str | None = None
+    firmware: str | None = None
+
+    def rule_in(self, flow: Flow) -> ParserRule | None:
+        """The rule by which the flow would have it parsed."""
+        return parser_rule_for(flow, device_type=self.device_type, firmware=self.firmware)
 
 
 class TrialEvent(msgspec.Struct, frozen=True, kw_only=True):

@@ -45,13 +45,13 @@ SLOW_ALONE = """
 import signal, sys, time
 
 SERVER = sys.modules["fleetlane.parsers.sandbox.child.main"]._Server
-ANSWERED, LAST = SERVER._answered, []
+ANSWER, LAST = SERVER._answer, []
 
-def answered(self, request, descriptors):
+def answer(self, request, descriptors):
     LAST[:] = [request.messages]
-    return ANSWERED(self, request, descriptors)
+    ANSWER(self, request, descriptors)
 
-SERVER._answered = answered
+SERVER._answer = answer
 
 class SlowAlone:
     def parse(self, message):
@@ -141,7 +141,7 @@ COLUMNS.append_message(bytes(EVENTS), [KEY] * EVENTS, [b'"timequality":"ok","dat
 KEYS = KEY * (EVENTS - 1) + b"x" * len(KEY)
 ENDS = memoryview(array("i", range(0, len(KEYS) + 1, len(KEY))))
 
-def sent(self, request, done, *_, is_fit):
+def sent(self, request, done, *_):
     notes = notes_of([0, EVENTS, 10, NO_TIME, NO_TIME])
     first, written = request.first + done, COLUMNS.values
     reply = Reply(

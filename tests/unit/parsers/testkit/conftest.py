@@ -7,7 +7,6 @@ import pytest
 
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.registry import find_parser
-from fleetlane.parsers.testkit.subjects import bare_subject
 from fleetlane.parsers.testkit.trials import Subject
 
 type Subjects = Callable[[str], Subject]
@@ -62,6 +61,6 @@ def subject_of(tmp_path: Path) -> Subjects:
         entry = f"[fleetlane.parsers]\n{name} = {module}:Parser\n"
         (metadata / "entry_points.txt").write_text(entry)
         (site / f"{module}.py").write_text(MODULE.format(body=BODIES[name]))
-        return bare_subject(find_parser(f"{name}==1.0", str(site)), Lane.FAST)
+        return Subject.bare(find_parser(f"{name}==1.0", str(site)), Lane.FAST)
 
     return make

@@ -7,7 +7,6 @@ import pytest
 
 from fleetlane.parsers.testkit.samples import BadSampleError, Sample, sample_findings, samples_of
 from fleetlane.parsers.testkit.sites import Sites, project_at
-from fleetlane.parsers.testkit.subjects import subjects_in
 from fleetlane.parsers.testkit.trials import Outcome, TrialEvent
 
 FLOW = """
@@ -51,7 +50,7 @@ def folder(tmp_path: Path) -> Path:
 def found_in(folder: Path) -> list[Sample]:
     project = project_at(folder)
     with Sites() as sites:
-        return list(samples_of(project, list(subjects_in(project, sites))))
+        return list(samples_of(project, list(sites.subjects_in(project))))
 
 
 def parsed(*events: dict[str, object]) -> Outcome:

@@ -16,15 +16,14 @@ from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.output.waiting import number_of
 from fleetlane.events.envelope import Record
 from fleetlane.events.errors import FleetlaneError, ParkedReason
-from fleetlane.events.flows.artifacts import is_of_a_team, parser_rule_for, split_use
+from fleetlane.events.flows.artifacts import is_of_a_team, split_use
 from fleetlane.events.flows.flow import Flow, FlowSet
 from fleetlane.parsers.artifacts.writing import unpack
 from fleetlane.parsers.testkit.differences import NOTHING, Difference, Kind, difference
 from fleetlane.parsers.testkit.flow_checks import Locate
 from fleetlane.parsers.testkit.parser_process import ParserProcess
-from fleetlane.parsers.testkit.samples import RecordedMessage
 from fleetlane.parsers.testkit.sites import Project, Sites
-from fleetlane.parsers.testkit.trials import Outcome, Subject
+from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial
 from operations.flows.publisher import FlowPublisher
 from operations.messages.newest import NewestMessages, newest_messages
 from operations.platform import Platform
@@ -148,26 +147,21 @@ def compared(
     locate_new: Locate | None = None,
 ) -> str:
     """What becomes of messages, by their parsers of both versions, each in its own process."""
-    messages = [message for _, message in readable(records)]
+    trials = [trial for _, trial in readable(records)]
     try:
         sides = ((old, locate), (new, locate_new or locate))
-        outcomes = [_outcomes(flow, messages, where) for flow, where in sides]
+        outcomes = [_outcomes(flow, trials, where) for flow, where in sides]
     except FleetlaneError as problem:
         return f"not compared with real messages: {problem}"
     pairs = zip(*outcomes, strict=True)
     return _summary([difference(*pair) for pair in pairs if None not in pair])
 
 
-def _outcomes(
-    flow: Flow | None, messages: Sequence[RecordedMessage], locate: Locate
-) -> list[Outcome | None]:
+def _outcomes(flow: Flow | None, trials: Sequence[Trial], locate: Locate) -> list[Outcome | None]:
     """In the messages' order; ``None`` of those that there was no time for."""
     if flow is None:
-        return [_UNPARSED] * len(messages)
-    rules = [
-        parser_rule_for(flow, device_type=one.device_type, firmware=one.firmware)
-        for one in messages
-    ]
+        return [_UNPARSED] * len(trials)
+    rules = [trial.rule_in(flow) for trial in trials]
     found: list[Outcome | None] = [_UNPARSED if rule is None else None for rule in rules]
     until_s = time.monotonic() + _COMPARED_S_MAX
     for rule in flow.parsers:
@@ -176,7 +170,7 @@ def _outcomes(
         with ParserProcess(Subject.located(flow, rule, location)) as process:
             for some in batched(places, _TRIALS_AT_ONCE, strict=False):
                 if time.monotonic() < until_s:
-                    outcomes = process.outcomes([messages[place].trial for place in some])
+                    outcomes = process.outcomes([trials[place] for place in some])
                     for place, outcome in zip(some, outcomes, strict=True):
                         found[place] = outcome
     return found

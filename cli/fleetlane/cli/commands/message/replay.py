@@ -197,13 +197,8 @@ def replay_parked(
         platform.publisher.check_stream(wanted.stream)
     stores = platform.messages
     with counted("records read") as on_read:
-        plan = parked_plan(
-            stores.records(on_read),
-            stores.payloads,
-            wanted,
-            includes_parsed=again,
-            messages_max=limit,
-        )
+        records, stored = stores.records(on_read), stores.payloads
+        plan = parked_plan(records, stored, wanted, includes_parsed=again, messages_max=limit)
     if plan.unknown:
         raise NotParkedError(", ".join(plan.unknown))
     carry_out(plan, stores, dry_run=dry_run, as_json=as_json)

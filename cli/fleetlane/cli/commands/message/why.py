@@ -5,7 +5,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -140,11 +140,13 @@ def _hex_lines(body: bytes) -> Iterator[str]:
 
 def trace_json(trace: MessageTrace, body: bytes | None) -> str:
     """All of it; the body in base64, or null if it is unavailable."""
+    message, payload = trace.message, trace.message and trace.message.reference
+    facts = {"payload": payload and payload.key}
     return json.dumps(
         {
             "raw_id": trace.raw_id,
             "outcome": trace.outcome,
-            "message": trace.message and _facts(trace.message),
+            "message": message and fields_of(message, _MESSAGE_FIELDS) | facts,
             "landings": [
                 fields_of(
                     message, _LANDED_FIELDS, position=str(at.position), written_ms=at.timestamp_ms
@@ -164,8 +166,3 @@ def trace_json(trace: MessageTrace, body: bytes | None) -> str:
             "body": None if body is None else b64encode(body).decode(),
         }
     )
-
-
-def _facts(message: Message) -> dict[str, Any]:
-    payload = message.reference and message.reference.key
-    return {**fields_of(message, _MESSAGE_FIELDS), "payload": payload}

@@ -54,7 +54,7 @@ def bench(
 def _trial(path: Path) -> Trial:
     with path.open("rb") as file:
         content = read_at_most(file, str(path))
-    return one_message(content, str(path), is_record=is_of_records(path)).trial
+    return one_message(content, str(path), is_record=is_of_records(path))
 
 
 def _line(path: Path, timing: Timing) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -15,16 +15,15 @@ from fleetlane.cli.options.checkout import uv_program
 from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output import parser_results
-from fleetlane.events.flows.artifacts import parser_rule_for, split_use
+from fleetlane.events.flows.artifacts import split_use
 from fleetlane.events.flows.files import flow_at
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.registry import InstalledParser
 from fleetlane.parsers.testkit.differences import Difference, Kind, difference
 from fleetlane.parsers.testkit.parser_process import ParserProcess
-from fleetlane.parsers.testkit.samples import RecordedMessage, recorded_message
+from fleetlane.parsers.testkit.samples import recorded_trial
 from fleetlane.parsers.testkit.sites import Sites, project_around
-from fleetlane.parsers.testkit.subjects import bare_subject, subject_of
 from fleetlane.parsers.testkit.trials import Subject, Trial
 
 TOPICS: Final = ("parked", "raw")
@@ -32,28 +31,17 @@ TOPICS: Final = ("parked", "raw")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """The flow, its or another stream, ``None`` for any; ``parser`` where several are offered.
-
-    Of the flow's messages those are wanted that one of the parsers of these ``names`` is for.
-    """
+    """Messages of a stream, ``None`` for any; of a flow, those that these of its rules are for."""
 
     flow: Flow | None
     stream: str | None
-    parser: str | None
+    rules: Sequence[ParserRule]
     where: PlatformOptions
-    names: frozenset[str] = frozenset()
 
-
-def subject_from(spec: str, sites: Sites, wanted: Wanted, lane: Lane | None) -> Subject:
-    """Find a parser by what stands for OLD or NEW, with the flow's options for any version."""
-    parser = _located(spec, sites, wanted)
-    name, _ = split_use(parser.use)
-    rules = () if wanted.flow is None else wanted.flow.parsers
-    rule = next((one for one in rules if split_use(one.use)[0] == name), None)
-    if wanted.flow is None or rule is None:
-        return bare_subject(parser, lane)
-    rule = ParserRule(use=parser.use, options=rule.options)
-    return subject_of(wanted.flow, rule, parser, lane)
+    def has(self, trial: Trial) -> bool:
+        if self.stream not in (None, trial.stream):
+            return False
+        return self.flow is None or trial.rule_in(self.flow) in self.rules
 
 
 def messages_from(sources: Sequence[str], wanted: Wanted, *, messages_max: int) -> dict[str, Trial]:
@@ -67,19 +55,34 @@ def messages_from(sources: Sequence[str], wanted: Wanted, *, messages_max: int) 
     return dict(list(found.items())[-messages_max:])
 
 
-def _located(spec: str, sites: Sites, wanted: Wanted) -> InstalledParser:
+def _located(spec: str, sites: Sites, use: str | None) -> InstalledParser:
+    """Find a parser by what stands for OLD or NEW; ``use`` says which where several are offered."""
     path = Path(spec)
     if path.suffix == ".zip":
-        return sites.of_artifact(path, wanted.parser)
+        return sites.of_artifact(path, use)
     if not path.is_dir():
         return sites.parser(spec, project_around(Path()))
     offered = sites.parsers_of(project_in(path))
-    name = wanted.parser and split_use(wanted.parser)[0]
-    fitting = [one for one in offered if name in (None, split_use(one.use)[0])]
+    fitting = [one for one in offered if use is None or one.name == split_use(use)[0]]
     if len(fitting) != 1:
         uses = ", ".join(one.use for one in offered)
         raise BadOptionsError(f"{spec} offers {uses}: say which with --parser")
     return fitting[0]
+
+
+def _subject(parser: InstalledParser, flow: Flow | None, lane: Lane | None) -> Subject:
+    """Any version of a parser, with the options that it has in the flow."""
+    rules = _rules_of(flow, parser)
+    if flow is None or not rules:
+        return Subject.bare(parser, lane)
+    rule = ParserRule(use=parser.use, options=rules[0].options)
+    return Subject.of(flow, rule, parser, lane)
+
+
+def _rules_of(flow: Flow | None, *parsers: InstalledParser) -> list[ParserRule]:
+    """The flow's rules for any versions of these parsers."""
+    names = [parser.name for parser in parsers]
+    return [one for one in (flow.parsers if flow else ()) if split_use(one.use)[0] in names]
 
 
 def _of_file(path: Path, wanted: Wanted) -> Iterator[tuple[str, Trial]]:
@@ -93,9 +96,9 @@ def _of_file(path: Path, wanted: Wanted) -> Iterator[tuple[str, Trial]]:
         yield str(path), Trial(body=content)
         return
     for number, record in enumerate(message_input.records_from(content, str(path)), start=1):
-        message = recorded_message(record)
-        if _is_wanted(message, wanted):
-            yield f"{path}, line {number}", message.trial
+        trial = recorded_trial(record)
+        if wanted.has(trial):
+            yield f"{path}, line {number}", trial
 
 
 def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple[str, Trial]]:
@@ -106,19 +109,9 @@ def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple
 
     stored = wanted.where.platform().messages.records()
     latest = latest_records(stored, source, wanted.stream, records_max=messages_max)
-    for record, message in message_input.readable(latest):
-        if _is_wanted(message, wanted):
-            yield str(record.position), message.trial
-
-
-def _is_wanted(message: RecordedMessage, wanted: Wanted) -> bool:
-    """Whether the flow gives this device's messages to the parser that is compared."""
-    if wanted.stream not in (None, message.stream):
-        return False
-    if wanted.flow is None:
-        return True
-    rule = parser_rule_for(wanted.flow, device_type=message.device_type, firmware=message.firmware)
-    return rule is not None and (not wanted.names or split_use(rule.use)[0] in wanted.names)
+    for record, trial in message_input.readable(latest):
+        if wanted.has(trial):
+            yield str(record.position), trial
 
 
 def diff(
@@ -170,12 +163,12 @@ def diff(
     Each version runs in a process of its own, with the flow's options.
     """
     chosen = None if flow is None else flow_at(flow)
-    named = stream or (None if chosen is None else chosen.stream)
-    wanted = Wanted(flow=chosen, stream=named, parser=parser, where=where)
     with Sites(uv=uv_program()) as sites:
-        subjects = [subject_from(spec, sites, wanted, lane) for spec in (old, new)]
-        names = (split_use(one.rule.use)[0] for one in subjects if one.flow is chosen)
-        wanted = replace(wanted, names=frozenset(names))
+        parsers = [_located(spec, sites, parser) for spec in (old, new)]
+        subjects = [_subject(one, chosen, lane) for one in parsers]
+        rules = _rules_of(chosen, *parsers) or (chosen.parsers if chosen else ())
+        named = stream or (chosen.stream if chosen else None)
+        wanted = Wanted(flow=chosen, stream=named, rules=rules, where=where)
         messages = messages_from([*sources, *(more_files or ())], wanted, messages_max=limit)
         trials, pair = list(messages.values()), []
         for subject in subjects:

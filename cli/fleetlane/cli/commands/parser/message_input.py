@@ -12,7 +12,7 @@ from fleetlane.events.envelope import Record
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.record_json import ExportedRecord, record_from_json
 from fleetlane.events.times import now_ms
-from fleetlane.parsers.testkit.samples import RecordedMessage, recorded_message
+from fleetlane.parsers.testkit.samples import recorded_trial
 from fleetlane.parsers.testkit.trials import Trial
 
 FILE_BYTES_MAX = 256 << 20
@@ -52,22 +52,21 @@ def records_from(content: bytes, name: str) -> Iterator[ExportedRecord]:
                 raise BadInputError(f"{name}, line {number},", str(problem)) from None
 
 
-def one_message(content: bytes, name: str, *, is_record: bool) -> RecordedMessage:
+def one_message(content: bytes, name: str, *, is_record: bool) -> Trial:
     """The message that a file holds: its bytes, or its one record's."""
     if is_record:
         records = list(records_from(content, name))
         if len(records) != 1:
             raise BadInputError(name, f"holds {len(records)} records; this takes one")
-        return recorded_message(records[0])
-    trial = Trial(body=content, arrival_millis=now_ms())
-    return RecordedMessage(trial=trial, stream="", device_type=None, firmware=None)
+        return recorded_trial(records[0])
+    return Trial(body=content, arrival_millis=now_ms())
 
 
-def readable(records: Iterable[Record]) -> Iterator[tuple[Record, RecordedMessage]]:
+def readable(records: Iterable[Record]) -> Iterator[tuple[Record, Trial]]:
     """Records with their messages; not a body by reference, nor what is no message at all."""
     for record in records:
         with suppress(FleetlaneError):
-            yield record, recorded_message(record)
+            yield record, recorded_trial(record)
 
 
 def is_of_records(path: Path) -> bool:

@@ -12,7 +12,6 @@ from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.flows.files import flow_at
 from fleetlane.events.lanes import Lane
 from fleetlane.parsers.testkit import sites as projects
-from fleetlane.parsers.testkit.subjects import bare_subject, subject_of
 from fleetlane.parsers.testkit.trials import Subject
 
 FlowOption = Annotated[
@@ -66,14 +65,14 @@ class SubjectOptions:
             if self.flow is not None:
                 raise BadOptionsError("--parser and --flow each say which parser: give one of them")
             found = sites.parser(self.parser, projects.project_around(Path()))
-            return bare_subject(found, self.lane)
+            return Subject.bare(found, self.lane)
         path = _only_flow_here() if self.flow is None else self.flow
         flow = flow_at(path)
         rule = parser_rule_for(flow, device_type=device_type, firmware=firmware)
         if rule is None:
             raise NoRuleError(flow.stream, device_type, firmware)
         found = sites.parser(rule.use, projects.project_around(path.parent))
-        return subject_of(flow, rule, found, self.lane)
+        return Subject.of(flow, rule, found, self.lane)
 
 
 def project_in(folder: Path) -> projects.Project:

@@ -58,7 +58,7 @@ def try_message(
             firmware=firmware or message.firmware,
         )
         with ParserProcess(subject) as process:
-            outcome = process.outcomes([message.trial])[0]
+            outcome = process.outcomes([message])[0]
     if as_json:
         document = {"parser": subject.identifier, **msgspec.to_builtins(outcome)}
         typer.echo(json.dumps(document, indent=2))

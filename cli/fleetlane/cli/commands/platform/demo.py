@@ -1,8 +1,6 @@
 """``fleetlane demo``: the whole platform under a simulated fleet, and the proof that it holds."""
 
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,7 +10,7 @@ from rich.console import Console
 from fleetlane.cli.commands.platform.up import sigterm_as_ctrl_c
 from fleetlane.cli.output.tables import table_lines
 from fleetlane.cli.output.waiting import StepsShown
-from local.demo.demo import DemoEvents, DemoProgress, DemoResult, DemoSettings, run_demo
+from local.demo.demo import DATA, LEDGER, REPORT, DemoEvents, DemoProgress, DemoResult, run_demo
 from operations.ledger.reconciliation import Ledger
 
 _LINE_EVERY_S: Final = 3.0
@@ -31,21 +29,18 @@ _MEANINGS: Final = {
 class ProgressShown:
     """Prints the progress every few seconds; what the lanes do, the console shows."""
 
-    def __init__(
-        self, console: Console, *, monotonic: Callable[[], float] = time.monotonic
-    ) -> None:
-        self._console, self._monotonic = console, monotonic
-        self._next_line_s = monotonic()
+    def __init__(self, console: Console) -> None:
+        self._console, self._next_line_s = console, 0.0
 
     def __call__(self, progress: DemoProgress) -> None:
-        if self._monotonic() >= self._next_line_s:
+        if progress.elapsed_s >= self._next_line_s:
             self._console.print(progress_line(progress), soft_wrap=True)
-            self._next_line_s = self._monotonic() + _LINE_EVERY_S
+            self._next_line_s = progress.elapsed_s + _LINE_EVERY_S
 
 
 def progress_line(progress: DemoProgress) -> str:
     waiting = "" if progress.waiting is None else f", {progress.waiting:,} on their way"
-    sent = f"sent {progress.sent:,} of {progress.planned:,}"
+    sent = f"sent {progress.finished:,} of {progress.planned:,}"
     places = ", ".join(f"{number:,} in {place}" for place, number in progress.landed.items())
     landed = f"; accepted: {places}" if places else ""
     return f"{progress.elapsed_s:.0f} s: {sent}{waiting}{landed}"
@@ -68,14 +63,13 @@ def demo(
     The ledger is written to build/demo/ledger.json; exit code 1: a message was lost or
     invented. Nothing is left running.
     """
-    settings = DemoSettings(devices=devices, seed=seed)
     try:
         with sigterm_as_ctrl_c():
-            result = _run(settings)
+            result = _run(devices, seed)
     except KeyboardInterrupt:
         typer.echo("stopped; nothing is left running", err=True)
         raise typer.Exit(128 + signal.SIGINT) from None
-    _show(result, settings)
+    _show(result)
     if not (result.ledger.is_balanced and result.ledger.accepted):
         raise typer.Exit(1)
 
@@ -87,7 +81,7 @@ def commands_to_try(data: Path) -> list[str]:
     return [f"{command} --data {data}" for command in ("./fleetlane up", canonical, parked)]
 
 
-def _run(settings: DemoSettings) -> DemoResult:
+def _run(devices: int, seed: int) -> DemoResult:
     notes = Console(stderr=True)
     shown = ProgressShown(notes)
     with StepsShown(notes) as steps:
@@ -102,10 +96,10 @@ def _run(settings: DemoSettings) -> DemoResult:
             on_progress=on_progress,
             on_restart=lambda name: notes.print(f"{name} died; it is restarted"),
         )
-        return run_demo(settings, events)
+        return run_demo(events, devices=devices, seed=seed)
 
 
-def _show(result: DemoResult, settings: DemoSettings) -> None:
+def _show(result: DemoResult) -> None:
     for line in (*result.surprises, *result.ledger.findings.lines()):
         typer.echo(line, err=True)
     typer.echo(ledger_table(result.ledger))
@@ -113,13 +107,12 @@ def _show(result: DemoResult, settings: DemoSettings) -> None:
     typer.echo(f"others, arrival to parsed: before it {result.others_before or 'nothing'};")
     typer.echo(f"  until it was quarantined {result.others_during or 'nothing'}")
     typer.echo(f"canary: {result.canaries:,} messages known in advance, all in the ledger above")
-    typer.echo(f"written to {_from_here(settings.ledger_path)}")
+    typer.echo(f"written to {_from_here(LEDGER)}")
     typer.echo("\nTry next, the last two in another terminal:")
-    for command in commands_to_try(_from_here(settings.data)):
+    for command in commands_to_try(_from_here(DATA)):
         typer.echo(f"  {command}")
-    if result.report is not None:
-        page = _from_here(result.report)
-        typer.echo(f"\nThe fleet, with thirty days made up behind it, as a page: {page}")
+    page = _from_here(REPORT)
+    typer.echo(f"\nThe fleet, with thirty days made up behind it, as a page: {page}")
     if result.standing is not None:
         for missing in result.standing.missing:
             line = "missing by the standing ledger: {id}: {problem}".format_map(missing)

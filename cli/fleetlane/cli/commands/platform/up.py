@@ -20,7 +20,7 @@ from fleetlane.events.lanes import LaneTrigger
 from fleetlane.events.times import now_ms, rfc3339
 from local.data_folder import announced, taken_data_folder
 from local.platform import Platform, PlatformSettings
-from local.spark.jobs import SLOW_PARSE_MS_MAX
+from local.spark.jobs import SLOW_PARSE_MS_MAX, jobs_of
 from operations.endpoints import Endpoints
 
 
@@ -45,12 +45,8 @@ def up(
     folder = data_folder(data)
 
     trigger = LaneTrigger.REAL_TIME if real_time else LaneTrigger.MICRO_BATCHES
-    settings = PlatformSettings(
-        folder=folder,
-        canary_interval_ms=INTERVAL_MS,
-        fast_trigger=trigger,
-        slow_parse_ms_max=round(slow_parse_seconds * 1000),
-    )
+    jobs = jobs_of(fast_trigger=trigger, slow_parse_ms_max=round(slow_parse_seconds * 1000))
+    settings = PlatformSettings(folder=folder, canary_interval_ms=INTERVAL_MS, jobs=jobs)
     with taken_data_folder(folder, fresh=fresh), sigterm_as_ctrl_c():
         try:
             with Platform(settings) as platform:

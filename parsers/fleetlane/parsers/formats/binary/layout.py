@@ -80,10 +80,8 @@ def compile_layout(declared: Sequence[Field]) -> Layout:
 
 def _append_format(formats: list[str], each: Field) -> None:
     """Add the field to the last struct, or to a new one where its byte order differs."""
-    if each.is_number:
-        code = NUMBER_CODES[each.type]
-    else:
-        code = f"{each.size_bytes}{'x' if each.kind == 'skip' else 's'}"
+    letter = "x" if each.kind == "skip" else "s"
+    code = NUMBER_CODES.get(each.type) or f"{each.size_bytes}{letter}"
     order = code[0] if code[0] in "<>" else ""
     if not formats or (order and formats[-1][0] not in ("=", order)):
         formats.append((order or "=") + code.lstrip("<>"))

@@ -72,7 +72,5 @@ def _require_length(message: bytes, wanted_bytes: int, wanted: str) -> None:
 def _require_count(count: str, header: tuple[Field, ...], record: tuple[Field, ...]) -> None:
     if not record:
         raise ValueError(f"count {count!r} counts records, and there are no fields")
-    for each in header:
-        if each.name == count and each.is_unsigned and not each.is_converted:
-            return
-    raise ValueError(f"count {count!r} is no plain unsigned field of the header")
+    if not any(one.name == count and one.is_unsigned and not one.is_converted for one in header):
+        raise ValueError(f"count {count!r} is no plain unsigned field of the header")
