@@ -64,12 +64,10 @@ def add_stage(app: App, stage: Stage) -> None:
     check_account(stage, os.environ.get("CDK_DEFAULT_ACCOUNT"))  # noqa: TID251 - cdk's own
     folder = app.node.try_get_context("artifacts")
     artifacts = Artifacts(folder=Path(folder)) if folder else Artifacts()
+    if stage.keeps_data and not stage.alarm_email:
+        problem = "is missing: alarms would reach nobody; set it, or give `-c alarm_email=ADDRESS`"
+        raise BadStageError(stage.name, "alarm_email", problem)
     if stage.is_cloud:
-        if stage.keeps_data and not stage.alarm_email:
-            problem = (
-                "is missing: alarms would reach nobody; set it, or give `-c alarm_email=ADDRESS`"
-            )
-            raise BadStageError(stage.name, "alarm_email", problem)
         flows = Path(app.node.try_get_context("flows") or ROOT / "flows")
         _add_cloud_stacks(app, stage, artifacts, deployed_flows(flows, artifacts))
         Validations.of(app).add_plugins(AwsSolutionsChecks(app))

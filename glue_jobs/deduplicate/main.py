@@ -20,6 +20,7 @@ from glue_jobs.deduplicate.bundles import BUNDLES_TYPE, NEEDED, RECORDS_TYPE, bu
 from glue_jobs.deduplicate.seen_events import LeaveOutRepeats
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.ended_queries import ended_queries
+from glue_jobs.engine.session import session_with
 from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
 
@@ -37,7 +38,6 @@ STATE_SETTINGS: Final[Mapping[str, str]] = {
     f"{_STORE}.rocksdb.boundedMemoryUsage": "true",
     f"{_STORE}.rocksdb.maxMemoryUsageMB": "256",
 }
-_PARTITIONS: Final = "spark.sql.shuffle.partitions"
 
 
 def unique_records(canonical: DataFrame, *, stream: str, window_s: int) -> DataFrame:
@@ -126,8 +126,7 @@ def started(
     )
     records = unique_records(canonical, stream=stream, window_s=window_s)
     trigger_ms = max(1, arguments.dedupe_trigger_ms)
-    name = query_name(stream)
-    plan = QueryPlan(name=name, pattern=pattern, trigger_ms=trigger_ms, state=STATE)
+    plan = QueryPlan(name=query_name(stream), pattern=pattern, trigger_ms=trigger_ms, state=STATE)
     return written_to_kafka(records, arguments, plan=plan)
 
 
@@ -139,7 +138,5 @@ def session_with_state(session: SparkSession, *, partitions: int) -> SparkSessio
     """
     # Where Spark's driver starts a process for the state of a query, that has this path alone.
     session.sparkContext.environment["PYTHONPATH"] = os.pathsep.join(sys.path)
-    own = session.newSession()
-    for name, value in {**STATE_SETTINGS, _PARTITIONS: str(partitions)}.items():
-        own.conf.set(name, value)
-    return own
+    settings = {**STATE_SETTINGS, "spark.sql.shuffle.partitions": str(partitions)}
+    return session_with(session, settings)

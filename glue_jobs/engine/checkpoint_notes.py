@@ -80,15 +80,13 @@ def note_plan(files: CheckpointFiles, query: str, plan: CheckpointPlan) -> None:
     """
     name = f"{query}/{_PLAN}"
     note = files.read(name)
-    before = None if note is None else msgspec.json.decode(note, type=CheckpointPlan)
-    for problem in () if before is None else _problems(before, plan):
+    before = plan if note is None else msgspec.json.decode(note, type=CheckpointPlan)
+    for problem in _problems(before, plan):
         raise PlanChangedError(query, problem)
-    known = {} if before is None else before.topics
-    anew = {name for name, id_ in plan.topics.items() if known.get(name, id_) != id_}
-    if before is not None:
-        cluster = plan.cluster or before.cluster
-        plan = replace(plan, cluster=cluster, topics={**known, **plan.topics})
-    has_gaps = before is not None and before.is_async and not plan.is_async
+    anew = {name for name, id_ in plan.topics.items() if before.topics.get(name, id_) != id_}
+    topics = {**before.topics, **plan.topics}
+    plan = replace(plan, cluster=plan.cluster or before.cluster, topics=topics)
+    has_gaps = before.is_async and not plan.is_async
     if plan.is_real_time or has_gaps or anew:
         close_gaps(files, query)
     if anew:
@@ -96,7 +94,7 @@ def note_plan(files: CheckpointFiles, query: str, plan: CheckpointPlan) -> None:
         _forget(files, query, anew)
     if plan.state:
         _check_clock(files, query)
-    if plan != before:
+    if note is None or plan != before:
         files.write(name, msgspec.json.encode(plan))
 
 

@@ -89,6 +89,14 @@ def spark_session(
     return session
 
 
+def session_with(session: SparkSession, settings: Mapping[str, str]) -> SparkSession:
+    """A session of the same application, with settings that no other query is to have."""
+    own = session.newSession()
+    for name, value in settings.items():
+        own.conf.set(name, value)
+    return own
+
+
 def keep_classes(session: SparkSession) -> None:
     """Look up once what PySpark otherwise looks up for each list of columns, and each exception.
 

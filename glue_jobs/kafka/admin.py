@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 from py4j.java_gateway import JavaClass
@@ -14,7 +14,6 @@ from fleetlane.events.job_arguments import JobArguments, KafkaSecurity
 from glue_jobs.engine.session import java_class
 
 ANSWER_MS_MAX: Final = 10_000
-_SPARKS_PREFIX: Final = "kafka."
 _CLIENTS: Final = "org.apache.kafka.clients"
 
 type Partition = tuple[str, int]
@@ -35,7 +34,7 @@ class KafkaAdmin:
     """
 
     def __init__(self, session: SparkSession, arguments: JobArguments) -> None:
-        self._session, self._arguments = session, arguments
+        self._class, self._arguments = partial(java_class, session), arguments
 
     def close(self) -> None:
         self._admin.close()
@@ -120,7 +119,7 @@ class KafkaAdmin:
         if not isinstance(clients, JavaClass):
             raise KafkaAdminError("its classes are not on the driver's class path")
         connection = kafka_connection(self._arguments)
-        options = {name.removeprefix(_SPARKS_PREFIX): value for name, value in connection.items()}
+        options = {name.removeprefix("kafka."): value for name, value in connection.items()}
         options["request.timeout.ms"] = str(ANSWER_MS_MAX // 2)
         options["default.api.timeout.ms"] = str(ANSWER_MS_MAX)
         return self._asked(lambda: clients.create(options))
@@ -128,9 +127,6 @@ class KafkaAdmin:
     @property
     def _specs(self) -> Any:
         return self._class(f"{_CLIENTS}.admin.OffsetSpec")
-
-    def _class(self, name: str) -> Any:
-        return java_class(self._session, name)
 
     def _partition(self, partition: Partition) -> Any:
         return self._class("org.apache.kafka.common.TopicPartition")(*partition)
@@ -142,22 +138,21 @@ class KafkaAdmin:
             raise KafkaAdminError(str(problem).splitlines()[-1]) from problem
 
 
-_IAM: Final = {
-    "kafka.security.protocol": "SASL_SSL",
-    "kafka.sasl.mechanism": "AWS_MSK_IAM",
-    "kafka.sasl.jaas.config": "software.amazon.msk.auth.iam.IAMLoginModule required;",
-    "kafka.sasl.client.callback.handler.class": (
-        "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
-    ),
+_SECURITY: Final[Mapping[KafkaSecurity, Mapping[str, str]]] = {
+    KafkaSecurity.PLAINTEXT: {},
+    # As Amazon's own login module wants it: the role's credentials, no secret in any option.
+    KafkaSecurity.IAM: {
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "AWS_MSK_IAM",
+        "kafka.sasl.jaas.config": "software.amazon.msk.auth.iam.IAMLoginModule required;",
+        "kafka.sasl.client.callback.handler.class": (
+            "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
+        ),
+    },
 }
-"""As Amazon's own login module wants it: the role's credentials, no secret in any option."""
 
 
 def kafka_connection(arguments: JobArguments) -> dict[str, str]:
     """The options by which Spark reaches Kafka: Kafka's own, each behind ``kafka.``."""
     servers = {"kafka.bootstrap.servers": arguments.kafka_bootstrap_servers}
-    match arguments.kafka_security:
-        case KafkaSecurity.PLAINTEXT:
-            return servers
-        case KafkaSecurity.IAM:
-            return servers | _IAM
+    return {**servers, **_SECURITY[arguments.kafka_security]}

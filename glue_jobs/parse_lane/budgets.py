@@ -75,7 +75,13 @@ class FlowBudgets:
         self._limits, self._is_blocking = limits, is_blocking
         is_counted = lane in (Lane.BULK, Lane.SLOW) and not (is_over or is_blocking)
         self._shares = _Shares(lane, limits) if is_counted else None
-        self.time = self._full_time(self._full_output())
+        saved_up_bytes = MESSAGES_SAVED_UP * limits.growth.output_bytes_max
+        output = OutputBudget(
+            flow_bytes_max=saved_up_bytes,
+            batch_bytes_max=OUTPUT_FLOWS * saved_up_bytes,
+            regained_bytes_per_s=saved_up_bytes / OUTPUT_REGAINED_S,
+        )
+        self.time = self._full_time(output)
 
     def begin_batch(self) -> None:
         self.time.begin_batch()
@@ -131,14 +137,6 @@ class FlowBudgets:
             regained_share=REGAINED_SHARE,
             output=output,
             monotonic=self._monotonic,
-        )
-
-    def _full_output(self) -> OutputBudget:
-        saved_up_bytes = MESSAGES_SAVED_UP * self._limits.growth.output_bytes_max
-        return OutputBudget(
-            flow_bytes_max=saved_up_bytes,
-            batch_bytes_max=OUTPUT_FLOWS * saved_up_bytes,
-            regained_bytes_per_s=saved_up_bytes / OUTPUT_REGAINED_S,
         )
 
 

@@ -19,7 +19,7 @@ from fleetlane.events.metadata import Deferral, Outcome
 from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.names import is_name
 from fleetlane.events.topics import RawTopic
-from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S
+from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S, Publish
 from glue_jobs.engine.supervisor import DesiredQuery, PeriodicTask, Query, Supervisor
 from glue_jobs.parse_lane.parsers.attempt_result import AttemptResult
 from glue_jobs.parse_lane.parsers.chosen_parsers import Flows
@@ -111,7 +111,7 @@ class BlockingQueries:
         topics: Callable[[], Iterable[str]],
         blocked: BlockedMessages,
         flows: Flows,
-        publish: Callable[[Mapping[str, float]], None],
+        publish: Publish,
     ) -> None:
         """``topics`` gives the names of all topics that there are."""
         self._lane, self._start, self._topics = lane, start, topics

@@ -12,7 +12,7 @@ from pyspark.sql.streaming.listener import StreamingQueryProgress
 from fleetlane.events.metadata import OLDER_PARSER_PREFIX, Deferral
 from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.topics import FLEET_PARSED, PARKED
-from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S
+from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S, Publish
 from glue_jobs.engine.query_listener import QueryListener
 
 ARRIVALS: Final = "arrivals"
@@ -73,9 +73,7 @@ def lane_values(observed: Mapping[str, Row], *, now_ms: int) -> LaneValues:
 class LaneListener(QueryListener):
     """Publishes a lane's values of all batches since the last time, while nothing arrives too."""
 
-    def __init__(
-        self, query_name: str, *, publish: Callable[[LaneValues], None], now_ms: Callable[[], int]
-    ) -> None:
+    def __init__(self, query_name: str, *, publish: Publish, now_ms: Callable[[], int]) -> None:
         super().__init__(query_name)
         self._publish, self._now_ms = publish, now_ms
         self._gathered: LaneValues = {}

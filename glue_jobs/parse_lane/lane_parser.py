@@ -58,8 +58,7 @@ class LaneParser:
         self._payloads, self._now_ms = payloads, now_ms
         self._parse = partial(sandboxes.parsed, children_max=budgets.children_max)
         self._slow_path = SlowPath(parsers=parsers, payloads=payloads, budgets=budgets)
-        self._halt, self.halts_on_errors = halt, halt is not None
-        """Whether records are to come one by one, as the next may not be for it to parse."""
+        self._halt = halt
         self.is_slow = self._lane is Lane.SLOW
         """Whether one message may take long here: what is done then does not wait for it."""
         self.by_column_min = fast_path.BY_COLUMN_MIN
@@ -79,6 +78,10 @@ class LaneParser:
             PayloadUnavailableError: S3 gives nothing, and there is no slower lane. Likewise.
             BlockedError, DeferredError: See ``HaltOnError``.
         """
+        if self._halt is not None and len(batch) > 1:  # the next may not be for it to parse
+            for row in range(len(batch)):
+                yield from self.outputs_of(batch.take([row]))
+            return
         self._budgets.begin_records(partial(streams_in, batch))
         by_column = len(batch) >= self.by_column_min
         fast = fast_path.fast_path_messages(batch) if by_column else fast_path.no_fast_path(batch)

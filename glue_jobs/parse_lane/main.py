@@ -32,9 +32,10 @@ from glue_jobs.parse_lane.real_time.lane import RealTimeLane
 from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
 
 BLOCKING_MESSAGES_PER_BATCH_MAX: Final = 200
+"""A query that stops at a message has its batch again afterwards, from the first one on."""
+
 BLOCKING_BATCH_MS_MAX: Final = 1_200_000
 """If each message took its whole limit, one after the other: there is no budget of time."""
-"""A query that stops at a message has its batch again afterwards, from the first one on."""
 
 type _Start = Callable[[ParseLaneArguments], StreamingQuery]
 
@@ -121,9 +122,8 @@ def _of_blocking_flow(arguments: ParseLaneArguments, stream: str) -> ParseLaneAr
 
 def _started(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQuery:
     (name, pattern), limits = _source(arguments), arguments.limits
-    messages_max = limits.messages_per_batch_max
     raw = source_and_sink.raw_records(
-        session, arguments, pattern=pattern, messages_per_batch_max=messages_max
+        session, arguments, pattern=pattern, messages_per_batch_max=limits.messages_per_batch_max
     )
     parsed = observing_arrivals(raw).mapInArrow(parsing(arguments), OUTPUT_SCHEMA)
     records = source_and_sink.with_content_type(observing_outputs(parsed))

@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -28,7 +29,7 @@ from fleetlane.events.times import now_ms
 from fleetlane.parsers.sandbox.platforms import sandboxes_for_this_system
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.halting import BlockedError, HaltOnError
-from glue_jobs.parse_lane.lane_parser import LaneParser, Output
+from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 from glue_jobs.parse_lane.parsers.programs import Programs
@@ -91,7 +92,7 @@ def parsed_batches(
     columns = output_batches.JoinedBatches(small_bytes_max=small_bytes_max)
     lane_parser.begin_batch()
     try:
-        for output in _outputs(lane_parser, batches):
+        for output in chain.from_iterable(map(lane_parser.outputs_of, batches)):
             if isinstance(output, output_batches.OutputRecord):
                 rows.add(output)
                 if rows.is_full:
@@ -104,16 +105,6 @@ def parsed_batches(
         raise
     yield from columns.taken()
     yield rows.taken()
-
-
-def _outputs(lane_parser: LaneParser, batches: Iterable[pa.RecordBatch]) -> Iterator[Output]:
-    """All that comes of batches. Where one message may stop all, each is done before the next."""
-    for batch in batches:
-        if lane_parser.halts_on_errors:
-            for row in range(len(batch)):
-                yield from lane_parser.outputs_of(batch.take([row]))
-        else:
-            yield from lane_parser.outputs_of(batch)
 
 
 def checked_jail(problems: Mapping[str, str], sandbox: Sandbox) -> int:
@@ -142,7 +133,6 @@ def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
     owned = OwnerFlows(s3, arguments.flows_bucket)
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
     blocked = BlockedMessages(s3, arguments.parked_bucket)
-    payloads = payloads_of(arguments)
     is_blocking = arguments.blocking_stream is not None
     return LaneParser(
         budgets=FlowBudgets(
@@ -159,7 +149,7 @@ def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
             limits=limits,
             of_blocking_flow=is_blocking,
         ),
-        payloads=payloads,
+        payloads=payloads_of(arguments),
         sandboxes=sandboxes,
         now_ms=now_ms,
         halt=HaltOnError(blocked, now_ms=now_ms) if is_blocking else None,

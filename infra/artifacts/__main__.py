@@ -1,45 +1,29 @@
 """``make artifacts``: build all that a deploy uploads, and say what was built."""
 
-import argparse
 import sys
 import zipfile
 from pathlib import Path
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.artifacts import sha256_of_file
-from fleetlane.parsers.artifacts.building import Platform
 from infra.artifacts.archive import CannotBuildError
 from infra.artifacts.build import build
-from infra.artifacts.folder import ROOT
+from infra.artifacts.folder import ROOT, Artifacts
 from infra.artifacts.jobs import own_python
 
 
 def main() -> None:
     """Build, with a line for each artifact; the exit code is 1 when one could not be built."""
-    options = _options()
-    folder = options.out.resolve()
+    folder = Artifacts().folder
     try:
-        for artifact in build(ROOT, folder, options.platform, python=own_python(ROOT)):
+        for artifact in build(ROOT, folder, python=own_python(ROOT)):
             sys.stdout.write(f"{_line(artifact, folder)}\n")
             sys.stdout.flush()
     except FleetlaneError as problem:
         sys.exit(f"error: {problem}")
     except OSError as problem:
-        remedy = "free some disk space, or choose another folder with --out"
-        error = CannotBuildError(str(problem.filename), str(problem.strerror), remedy)
-        sys.exit(f"error: {error}")
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m infra.artifacts", description=__doc__)
-    parser.add_argument(
-        "--platform",
-        type=Platform,
-        choices=tuple(Platform),
-        help="for functions and jobs alike; by default the platforms that they run on in AWS",
-    )
-    parser.add_argument("--out", type=Path, default=ROOT / "build" / "artifacts")
-    return parser.parse_args()
+        where, why = str(problem.filename), str(problem.strerror)
+        sys.exit(f"error: {CannotBuildError(where, why, 'free some disk space')}")
 
 
 def _line(artifact: Path, folder: Path) -> str:

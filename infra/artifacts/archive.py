@@ -118,13 +118,10 @@ def files_in(folder: Path) -> Iterator[Path]:
 
 
 def _is_needed(path: PurePosixPath) -> bool:
-    if not is_shipped(path) or "tests" in path.parts[:-1]:
-        return False
     match path.parts:
-        case ("boto3" | "botocore", "data", service, _, *_):
-            return service in AWS_SERVICES
-        case _:
-            return True
+        case ("boto3" | "botocore", "data", service, _, *_) if service not in AWS_SERVICES:
+            return False
+    return is_shipped(path) and "tests" not in path.parts[:-1]
 
 
 def install(

@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 from fleetlane.events.flows.artifacts import artifact_key, read_manifest
@@ -43,7 +42,7 @@ def _built(uv: Uv, project: str, folder: Path) -> Path:
     return wheel
 
 
-PROJECTS: Final = MappingProxyType({"examples/acme-sensors": "acme-sensors"})
+PROJECTS: Final = {"examples/acme-sensors": "acme-sensors"}
 """The owner of each project's artifact."""
 
 

@@ -141,17 +141,12 @@ def _python_in(folder: Path) -> Contents:
     return {
         str(home / path): (folder / path).read_bytes()
         for path in (found.relative_to(folder) for found in archive.files_in(folder))
-        if _is_of_use(path.parts)
+        if _is_of_use(path.as_posix())
     }
 
 
-def _is_of_use(parts: tuple[str, ...]) -> bool:
-    match parts:
-        case ("bin", name):
-            return name == _LIBRARY
-        case ("lib", name):
-            return name == f"lib{_LIBRARY}.so.1.0"
-        case ("lib", library, first, *_) if library == _LIBRARY:
-            return not first.startswith(_LEFT_OUT)
-        case _:
-            return False
+def _is_of_use(name: str) -> bool:
+    modules = f"lib/{_LIBRARY}/"
+    if name.startswith(modules):
+        return not name.removeprefix(modules).startswith(_LEFT_OUT)
+    return name in (f"bin/{_LIBRARY}", f"lib/lib{_LIBRARY}.so.1.0")

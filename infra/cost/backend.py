@@ -9,10 +9,10 @@ from fleetlane.events import job_arguments
 from fleetlane.events.job_arguments import Engine
 from fleetlane.events.lake.tables import BUCKETS, TABLES
 from fleetlane.events.lanes import LANE_LIMITS, BulkCause, Lane
+from fleetlane.events.times import DAY_MS
 from fleetlane.events.topics import RawTopic, canonical_topic, topic_settings
-from infra.cost.scenario import DAY_S, DAYS_A_MONTH, GB, HOURS_A_MONTH, KIB, Scenario, Traffic
+from infra.cost.scenario import DAYS_A_MONTH, GB, HOURS_A_MONTH, KIB, Scenario, Traffic
 
-_DAY_MS: Final = DAY_S * 1000
 _ZONES: Final = 3
 _READS_OF_RAW: Final = 2  # by the lane's job and by fleet_metadata; the raw archive's is one more
 
@@ -71,8 +71,8 @@ def _size(at: Scenario) -> str:
 def _kept_gib(at: Scenario, lane: Lane) -> float:
     """What a lane's records take on the disks of all replicas, once the first ones expire."""
     traffic = at.traffic[lane]
-    raw_days = topic_settings(str(RawTopic(lane=lane))).retention_ms / _DAY_MS
-    output_days = topic_settings(canonical_topic("any")).retention_ms / _DAY_MS
+    raw_days = topic_settings(str(RawTopic(lane=lane))).retention_ms / DAY_MS
+    output_days = topic_settings(canonical_topic("any")).retention_ms / DAY_MS
     kept = _raw_bytes(at, traffic) * raw_days + _output_bytes(at, traffic) * output_days
     copies = at.stage.topic_replication / at.measure("disk_filled_share")
     return traffic.messages_a_day * kept * copies / KIB**3
@@ -107,12 +107,7 @@ _MINUTES_A_MONTH: Final = HOURS_A_MONTH * 60
 """Each lane, and each query of the lake, publishes its metrics this often."""
 
 _WATCH_PUBLISHES_MINUTES: Final = 5
-_QUERIES: Final[Mapping[Lane, int]] = {
-    Lane.FAST: 1,
-    Lane.STANDARD: 1,
-    Lane.BULK: len(BulkCause) + 1,
-    Lane.SLOW: 2,
-}
+_QUERIES: Final = {Lane.FAST: 1, Lane.STANDARD: 1, Lane.BULK: len(BulkCause) + 1, Lane.SLOW: 2}
 """Of a lane: one a cause, and one of what exceeded its flow's budget."""
 
 

@@ -8,7 +8,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Final
 
 from fleetlane.events.errors import FleetlaneError
@@ -21,9 +20,7 @@ DAY_S: Final = 24 * 60 * 60
 GB: Final = 1e9
 KIB: Final = 1024
 INLINE_KIB_MAX: Final = INLINE_BYTES_MAX / KIB
-LANE_SHARES: Final = MappingProxyType(
-    {Lane.FAST: 0.10, Lane.STANDARD: 0.889, Lane.BULK: 0.01, Lane.SLOW: 0.001}
-)
+LANE_SHARES: Final = {Lane.FAST: 0.10, Lane.STANDARD: 0.889, Lane.BULK: 0.01, Lane.SLOW: 0.001}
 LARGE_LANES: Final = frozenset({Lane.BULK, Lane.SLOW})
 """Bodies over 256 KiB are in the bulk lane; in the slow one are those of them that overran."""
 

@@ -9,7 +9,6 @@ from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.job_arguments import Engine
 from infra.constructs.functions.flow_publication import FlowPublication
 from infra.constructs.functions.function import FunctionContext
-from infra.constructs.jobs import emr_engine, glue_engine
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
 from infra.constructs.jobs.emr_engine import EmrEngine
 from infra.constructs.jobs.glue_engine import GlueEngine
@@ -47,13 +46,12 @@ class Processing(PlatformStack):
             network=streaming.network,
             key=stores.key,
         )
-        is_glue = stage.engine is Engine.GLUE
-        principal = glue_engine.PRINCIPAL if is_glue else emr_engine.PRINCIPAL
-        self.engine = (GlueEngine if is_glue else EmrEngine)(self, "Engine", context=shared)
+        kind = GlueEngine if stage.engine is Engine.GLUE else EmrEngine
+        self.engine = kind(self, "Engine", context=shared)
         self.kept_running: list[KeptRunning] = []
         for application in spark_applications(stage):
             role = ApplicationRole(
-                self, application=application, principal=principal, context=shared
+                self, application=application, principal=kind.principal, context=shared
             )
             kept = self.engine.run(application, role)
             kept.node.add_dependency(role)  # its rights and logs outlive it

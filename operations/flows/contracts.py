@@ -31,7 +31,7 @@ def asyncapi(flow: Flow, *, version: str) -> Document:
 
     ``version`` is that of the published flows.
     """
-    topics = list(_topics(flow))
+    topics = list(topics_of_events(flow))
     return {
         "asyncapi": "3.0.0",
         "info": {
@@ -82,7 +82,7 @@ def data_contract(flow: Flow, *, version: str) -> Document:
 
     ``version`` is that of the published flows.
     """
-    schemas, topics = _schemas(flow), [topic for _, topic, _ in _topics(flow)]
+    schemas, topics = _schemas(flow), [topic for _, topic, _ in topics_of_events(flow)]
     properties = _properties(schemas[CanonicalEvent.__name__], schemas, key="id")
     return {
         "apiVersion": "v3.1.0",
@@ -109,7 +109,7 @@ def data_contract(flow: Flow, *, version: str) -> Document:
     }
 
 
-def _topics(flow: Flow) -> Iterator[tuple[str, str, str]]:
+def topics_of_events(flow: Flow) -> Iterator[tuple[str, str, str]]:
     """By a name: each topic with this flow's events, and which of them."""
     yield "canonical", canonical_topic(flow.stream), "All events, repeats included."
     if flow.dedupe is not None:

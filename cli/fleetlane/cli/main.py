@@ -31,7 +31,7 @@ _FLOW: Final = {
     **_named("flow.files", "new", "check"),
     "publish": "flow.publish:publish",
     "list": "flow.publish:versions",
-    **_named("flow.documents", "graph", "contract"),
+    **_named("flow.documents", "graph", "contract", "lineage"),
     "slo": "flow.objectives:slo",
 }
 _LAKE: Final = _named("lake", "view", "compact", "expire")

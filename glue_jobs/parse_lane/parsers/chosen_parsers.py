@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple, Protocol, TypeGuard
 
 from clients.flows.store import FlowsNotPublishedError, FlowsUnavailableError, FlowsUnreadableError
@@ -15,7 +16,7 @@ from fleetlane.events.lanes import PARSE_GRACE_FACTOR, BulkCause, LaneLimits
 from fleetlane.events.metadata import Deferral
 from fleetlane.parsers.sandbox.runs import Assignment
 from glue_jobs.parse_lane.parsers.choices import Choice, ChosenParser, NoParser
-from glue_jobs.parse_lane.parsers.programs import FoundProgram, MissingProgram, Programs
+from glue_jobs.parse_lane.parsers.programs import FoundProgram, Programs
 
 CHOICES_MAX: Final = 4096
 """How many choices are cached. Types and firmwares are few, but devices may declare anything."""
@@ -156,8 +157,7 @@ class ChosenParsers:
             return older
         if isinstance(found, FoundProgram):  # its messages fail in the sandbox, each with a reason
             return self._with(found, flow)
-        reason = None if found.is_outage else ParkedReason.PARSER_FAILED
-        return NoParser(problem=found.problem, flow=flow, reason=reason)
+        return replace(found, flow=flow)
 
     def _back_off(self, began_s: float) -> None:
         now_s = self._monotonic()
@@ -184,8 +184,8 @@ class ChosenParsers:
             found = self._programs.of_rule(earlier, flow, rule)
             if _is_usable(found):
                 return self._with(found, flow, instead_of=broken.use)
-            if isinstance(found, MissingProgram) and found.is_outage:
-                unavailable = NoParser(problem=found.problem, flow=current)
+            if isinstance(found, NoParser) and found.reason is None:
+                unavailable = replace(found, flow=current)
         return unavailable
 
     def _log_unusable(
@@ -226,7 +226,7 @@ class ChosenParsers:
         )
 
 
-def _is_usable(found: FoundProgram | MissingProgram) -> TypeGuard[FoundProgram]:
+def _is_usable(found: FoundProgram | NoParser) -> TypeGuard[FoundProgram]:
     return isinstance(found, FoundProgram) and found.problem is None
 
 

@@ -9,6 +9,7 @@ from typing import Final
 import orjson
 
 from clients.flows.parser_store import ArtifactUnavailableError
+from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flows.artifacts import OPTIONS_BYTES_MAX, FlowArtifact, is_of_a_team
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow, ParserRule
@@ -17,6 +18,7 @@ from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.registry import find_parser
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.runs import Program
+from glue_jobs.parse_lane.parsers.choices import NoParser
 from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 
 FETCHING_S_MAX: Final = 20.0
@@ -38,14 +40,6 @@ class FoundProgram:
     accepts_buffer: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissingProgram:
-    """There is no program. In an outage it may be available later."""
-
-    problem: str
-    is_outage: bool = False
-
-
 type _Key = tuple[str, str, bytes, FlowArtifact | None]
 
 
@@ -56,8 +50,8 @@ class Programs:
         self, *, folders: ParserFolders, sandboxes: ParsesRuns, limits: LaneLimits
     ) -> None:
         self._folders, self._sandboxes, self._limits = folders, sandboxes, limits
-        self._found: dict[_Key, FoundProgram | MissingProgram] = {}
-        self._not_given: dict[str, MissingProgram] = {}
+        self._found: dict[_Key, FoundProgram | NoParser] = {}
+        self._not_given: dict[str, NoParser] = {}
         self._not_given_in_a_row = Counter[str]()
         self._fetching = TokenBucket.by_name(burst=FETCHING_S_MAX, per_s=0.1)
 
@@ -75,12 +69,15 @@ class Programs:
 
     def of_rule(
         self, published: PublishedFlows, flow: Flow, rule: ParserRule
-    ) -> FoundProgram | MissingProgram:
-        """The program of a rule; blocks while its artifact is fetched and loaded."""
+    ) -> FoundProgram | NoParser:
+        """The program of a rule, or why there is none; blocks while it is fetched and loaded.
+
+        Without a reason that is an outage: there may be one later.
+        """
         options = orjson.dumps(rule.options, option=orjson.OPT_SORT_KEYS)
         if len(options) > OPTIONS_BYTES_MAX:
             found = f"{len(options)} bytes; the limit is {OPTIONS_BYTES_MAX} bytes"
-            return MissingProgram(problem=f"options of {rule.use} have {found}")
+            return _unusable(f"options of {rule.use} have {found}")
         key = flow.owner, rule.use, options, published.by_use.get((flow.owner, rule.use))
         if key not in self._found:
             self._found[key] = self._sought(*key)
@@ -88,17 +85,17 @@ class Programs:
 
     def _sought(
         self, owner: str, use: str, options: bytes, artifact: FlowArtifact | None
-    ) -> FoundProgram | MissingProgram:
+    ) -> FoundProgram | NoParser:
         if is_of_a_team(use) and artifact is None:
-            return MissingProgram(problem=f"the published flows name no artifact of {use}")
+            return _unusable(f"the published flows name no artifact of {use}")
         try:
             folder = None if artifact is None else self._folder_of(artifact)
-            if isinstance(folder, MissingProgram):
+            if isinstance(folder, NoParser):
                 return folder
             # What a package says of itself its own child reads, within limits.
             parser = use.replace("==", "@") if folder else find_parser(use).identifier
         except Exception as problem:  # noqa: BLE001 - an artifact may be broken in any way
-            return MissingProgram(problem=f"{type(problem).__name__}: {problem}")
+            return _unusable(f"{type(problem).__name__}: {problem}")
         program = Program(
             use=use,
             options=options,
@@ -108,7 +105,7 @@ class Programs:
         )
         loaded = self._sandboxes.loaded(program, owner)
         if loaded.is_deferred:
-            return MissingProgram(problem=str(loaded.problem), is_outage=True)
+            return NoParser(problem=str(loaded.problem))
         return FoundProgram(
             program=program,
             parser=parser,
@@ -116,14 +113,14 @@ class Programs:
             accepts_buffer=loaded.accepts_buffer,
         )
 
-    def _folder_of(self, artifact: FlowArtifact) -> str | MissingProgram:
+    def _folder_of(self, artifact: FlowArtifact) -> str | NoParser:
         """Where an artifact is. One that S3 did not give is not waited for again by others."""
         name, began_s = artifact.sha256, time.monotonic()
         if name in self._not_given:
             return self._not_given[name]
         if self._fetching[artifact.owner].left_at(began_s) < 0:
             late = f"the artifacts of {artifact.owner} take too long to fetch"
-            return MissingProgram(problem=late, is_outage=True)
+            return NoParser(problem=late)
         try:
             folder = str(self._folders.folder_of(artifact))
         except ArtifactUnavailableError as problem:
@@ -135,10 +132,15 @@ class Programs:
         self._not_given_in_a_row.pop(name, None)
         return folder
 
-    def _missing(self, artifact: FlowArtifact, problem: ArtifactUnavailableError) -> MissingProgram:
+    def _missing(self, artifact: FlowArtifact, problem: ArtifactUnavailableError) -> NoParser:
         """An outage, or a full disk, is no flow's fault; an object that S3 never gives is."""
         is_of_system = getattr(problem.__cause__, "errno", None) is not None  # of no call to S3
         is_s3_there = not is_of_system and self._folders.store.answers(artifact)
         self._not_given_in_a_row[artifact.sha256] += is_s3_there
         is_never_given = self._not_given_in_a_row[artifact.sha256] >= FETCHES_MAX
-        return MissingProgram(problem=str(problem), is_outage=not (is_s3_there and is_never_given))
+        is_outage = not (is_s3_there and is_never_given)
+        return NoParser(problem=str(problem)) if is_outage else _unusable(str(problem))
+
+
+def _unusable(problem: str) -> NoParser:
+    return NoParser(problem=problem, reason=ParkedReason.PARSER_FAILED)

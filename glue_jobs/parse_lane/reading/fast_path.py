@@ -71,10 +71,6 @@ class FastPathMessages:
         raw_ids, arrivals = self.columns[ce.ID], self.columns[ce.ARRIVAL_MILLIS]
         return pc.binary_join_element_wise(raw_ids, self.device_ids, arrivals, b"\n")
 
-    @cached_property
-    def attempts(self) -> pa.Array:
-        return _numbers(self.columns[ce.ATTEMPT])
-
     def kinds(self) -> Iterator[Rows]:
         """The rows of each kind of messages: all that a choice of their parser may look at."""
         rows = np.flatnonzero(self.is_fast)
@@ -110,8 +106,9 @@ def fast_path_messages(batch: RawBatch) -> FastPathMessages:
         # number, and afterwards too, so that no later step reads a value of the slow path.
         columns = {name: _only(is_fast, column) for name, column in columns.items()}
         sizes = pc.binary_length(batch.column("value")).cast(pa.int64())
-        is_fast &= _flags(pc.equal(_numbers(columns[ce.BODY_BYTES]), sizes))
-        is_fast &= _flags(pc.less_equal(_numbers(columns[ce.ARRIVAL_MILLIS]), MILLIS_MAX))
+        is_fast &= _flags(pc.equal(columns[ce.BODY_BYTES].cast(pa.int64()), sizes))
+        arrivals_ms = columns[ce.ARRIVAL_MILLIS].cast(pa.int64())
+        is_fast &= _flags(pc.less_equal(arrivals_ms, MILLIS_MAX))
         columns = {name: _only(is_fast, column) for name, column in columns.items()}
     return FastPathMessages(is_fast=is_fast, columns=columns)
 
@@ -151,10 +148,6 @@ def _is_good(name: str, column: pa.Array) -> Flags:
     if all(allowed):
         return np.ones(len(column), np.bool_)
     return _flags(pa.array(allowed).take(encoded.indices), absent=True)
-
-
-def _numbers(column: pa.Array) -> pa.Array:
-    return column.cast(pa.string()).cast(pa.int64())
 
 
 def _only(rows: Flags, column: pa.Array) -> pa.Array:

@@ -4,7 +4,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, Protocol
@@ -13,7 +13,6 @@ from clients.s3.payload_bucket import PayloadUnavailableError, parked_key
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.lanes import BUFFER_BYTES_MAX, PAYLOAD_BYTES_MAX
 
-FETCHED_BYTES_MAX: Final = PAYLOAD_BYTES_MAX
 FETCHES_MAX: Final = 8
 MESSAGES_AHEAD_MAX: Final = 1_000
 COPIES_FAILED_MAX: Final = 3
@@ -64,11 +63,10 @@ class Payloads:
 
     def answers(self, key: str) -> bool:
         """Whether S3 answers at all, by asking it for the name of a payload, not for its bytes."""
-        try:
+        with suppress(PayloadUnavailableError):
             self._bucket_of(key).has(key)
-        except PayloadUnavailableError:
-            return False
-        return True
+            return True
+        return False
 
     def kept(self, reference: PayloadReference) -> PayloadReference:
         """Copy a payload to where nothing expires, before its message is parked.
@@ -98,9 +96,8 @@ class Payloads:
     def _copying(self, key: str) -> Iterator[None]:
         """A failed copy takes S3's time-out: not for each message of a batch. For one thread."""
         if self._copies_failed >= COPIES_FAILED_MAX or self._copied_s > self._copies_s_max:
-            raise PayloadUnavailableError(
-                key, "other copies failed in this batch, or took its time"
-            )
+            problem = "other copies failed in this batch, or took its time"
+            raise PayloadUnavailableError(key, problem)
         began_s = time.monotonic()
         try:
             yield
@@ -137,7 +134,7 @@ class FetchAhead:
     """
 
     def __init__(
-        self, fetched: Callable[..., bytes], *, bytes_max: int = FETCHED_BYTES_MAX
+        self, fetched: Callable[..., bytes], *, bytes_max: int = PAYLOAD_BYTES_MAX
     ) -> None:
         """``fetched`` is called by several threads at once, as ``Payloads.fetched`` may be."""
         self._fetched, self._bytes_max = fetched, bytes_max
@@ -148,25 +145,21 @@ class FetchAhead:
 
         A caller that stops early leaves nothing behind but fetches that have begun.
         """
-        ahead, held_bytes, coming = deque[Awaited[T]](), 0, iter(items)
-        following = next(coming, None)
+        ahead, held_bytes = deque[Awaited[T]](), 0
         try:
-            while following is not None or ahead:
-                while following is not None and self._has_room(following[1], ahead, held_bytes):
-                    ahead.append(self._begun(*following))
-                    held_bytes += _fetched_bytes(following[1])
-                    following = next(coming, None)
-                first = ahead.popleft()
-                yield first
-                held_bytes -= _fetched_bytes(first.message)
+            for it, message in items:
+                held_bytes += _fetched_bytes(message)
+                while ahead and (held_bytes > self._bytes_max or len(ahead) >= MESSAGES_AHEAD_MAX):
+                    first = ahead.popleft()
+                    yield first
+                    held_bytes -= _fetched_bytes(first.message)
+                ahead.append(self._begun(it, message))
+            while ahead:
+                yield ahead.popleft()
         finally:
             for awaited in ahead:
                 if awaited.fetch is not None:
                     awaited.fetch.cancel()
-
-    def _has_room[T](self, one: Message | None, ahead: deque[Awaited[T]], held_bytes: int) -> bool:
-        fits = held_bytes + _fetched_bytes(one) <= self._bytes_max
-        return not ahead or (fits and len(ahead) < MESSAGES_AHEAD_MAX)
 
     def _begun[T](self, it: T, message: Message | None) -> Awaited[T]:
         fetch = None

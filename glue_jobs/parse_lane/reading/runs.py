@@ -74,9 +74,7 @@ class WaitingRun:
     def _encodings(self) -> dict[int, str]:
         """Those of compressed bodies, by place: none of the fast path is."""
         encodings = {row: one.message.body_encoding for row, one in self.slow.items()}
-        if not any(encodings.values()):
-            return {}
-        places = enumerate(self.rows.tolist())
+        places = enumerate(self.rows.tolist()) if any(encodings.values()) else ()
         return {place: name for place, row in places if (name := encodings.get(row))}
 
 

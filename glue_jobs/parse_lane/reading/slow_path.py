@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from clients.s3.payload_bucket import (
     PayloadCorruptError,
@@ -23,11 +23,9 @@ from glue_jobs.parse_lane.reading.payloads import FetchAhead, Payloads
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord, record_at
 from glue_jobs.parse_lane.reading.runs import WaitingMessage
 
-_BODY_ERRORS: Final = (PayloadMissingError, PayloadCorruptError, PayloadTooLargeError)
-
 
 class Ready(NamedTuple):
-    """A message with its body, that waits for its parser."""
+    """A message that waits for its parser, and has its body once that is fetched."""
 
     row: int
     waiting: WaitingMessage
@@ -42,14 +40,7 @@ class Failed(NamedTuple):
     result: AttemptResult
 
 
-class _Chosen(NamedTuple):
-    row: int
-    record: RawRecord
-    message: Message
-    chosen: ChosenParser
-
-
-type _NotGiven = tuple[_Chosen, PayloadUnavailableError]
+type _NotGiven = tuple[Ready, PayloadUnavailableError]
 
 
 class SlowPath:
@@ -69,27 +60,27 @@ class SlowPath:
         """
         chosen = (self._chosen(row, record_at(batch, row), known) for row, known in rows.items())
         not_given, is_s3_there = list[_NotGiven](), False
-        wanted = ((one, one.message if isinstance(one, _Chosen) else None) for one in chosen)
+        wanted = ((one, one.waiting.message if isinstance(one, Ready) else None) for one in chosen)
         with closing(self._ahead.in_order(wanted)) as in_order:
             for awaited in in_order:
                 one = awaited.it
                 if isinstance(one, Failed):
                     yield one
                     continue
-                row, record, message, choice = one
+                record, message, _ = one.waiting
                 read: Ready | Failed
                 try:
-                    read = Ready(row, WaitingMessage(record, message, awaited.body()), choice)
+                    read = one._replace(waiting=WaitingMessage(record, message, awaited.body()))
                 except PayloadUnavailableError as problem:
                     not_given.append((one, problem))
                     continue
-                except _BODY_ERRORS as problem:
-                    read = Failed(record, message, _result(choice, problem))
+                except (PayloadMissingError, PayloadCorruptError, PayloadTooLargeError) as problem:
+                    read = Failed(record, message, _result(one.chosen, problem))
                 is_s3_there = is_s3_there or message.reference is not None
                 yield read
         yield from self._deferred(not_given, is_s3_there=is_s3_there)
 
-    def _chosen(self, row: int, record: RawRecord, no_parser: NoParser | None) -> _Chosen | Failed:
+    def _chosen(self, row: int, record: RawRecord, no_parser: NoParser | None) -> Ready | Failed:
         try:
             message = message_from(record.headers, record.value)
         except BadEnvelopeError as problem:
@@ -104,20 +95,21 @@ class SlowPath:
             too_large = PayloadTooLargeError(message.body_bytes, _bytes_max(chosen))
             result = _result(chosen, too_large)
         else:
-            return _Chosen(row, record, message, chosen)
+            return Ready(row, WaitingMessage(record, message, b""), chosen)
         return Failed(record, message, result)
 
     def _deferred(self, not_given: Sequence[_NotGiven], *, is_s3_there: bool) -> Iterator[Failed]:
         """An object that S3 never gives is one message's trouble; an outage is everybody's."""
         has_outages = self._budgets.lane in (Lane.BULK, Lane.SLOW)
         for one, problem in not_given:
-            reference = one.message.reference
+            record, message, _ = one.waiting
+            reference = message.reference
             if has_outages and reference is not None and not is_s3_there:
                 is_s3_there = self._payloads.answers(reference.key)
                 if not is_s3_there:
                     raise problem
             result = AttemptResult(choice=one.chosen, deferral=Deferral.PAYLOAD_UNAVAILABLE)
-            yield Failed(one.record, one.message, result)
+            yield Failed(record, message, result)
 
 
 def _result(chosen: ChosenParser, problem: FleetlaneError) -> AttemptResult:

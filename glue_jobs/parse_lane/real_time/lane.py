@@ -18,15 +18,15 @@ from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.metrics import LaneMetric
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import mirrored_group
-from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S
-from glue_jobs.engine.session import active_queries
+from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S, Publish
+from glue_jobs.engine.session import active_queries, session_with
 from glue_jobs.engine.supervisor import DesiredQuery, PeriodicTask, Supervisor
 from glue_jobs.kafka.admin import KafkaAdmin, Partition
 from glue_jobs.kafka.mirrored_offsets import provisional_offsets
 from glue_jobs.kafka.source_and_sink import TRIGGER_MS_MIN
-from glue_jobs.parse_lane.lane_metrics import LaneListener, LaneValues
+from glue_jobs.parse_lane.lane_metrics import LaneListener
 from glue_jobs.parse_lane.real_time.probe import PROBE, coming_heartbeats, runs_in_real_time
-from glue_jobs.parse_lane.real_time.query import session_in_real_time, started_in_real_time
+from glue_jobs.parse_lane.real_time.query import SETTINGS, started_in_real_time
 from glue_jobs.parse_lane.real_time.slots import Clocks, SlotCheck, TaskSlots, task_slots
 from glue_jobs.parse_lane.real_time.watch import RealTimeWatch
 
@@ -60,10 +60,10 @@ class RealTimeLane:
         *,
         source: tuple[str, str],
         start_batches: Callable[[ParseLaneArguments], StreamingQuery],
-        publish: Callable[[LaneValues], None],
+        publish: Publish,
     ) -> None:
         """``source``: the query's name, and the pattern of the topics that it reads."""
-        self._session, self._arguments = session_in_real_time(session), arguments
+        self._session, self._arguments = session_with(session, SETTINGS), arguments
         (self._name, self._pattern), self._start_batches = source, start_batches
         self._admin = KafkaAdmin(session, arguments)
         self._watch = RealTimeWatch(stalled_after_s=arguments.limits.stalled_after_s)
@@ -82,18 +82,16 @@ class RealTimeLane:
         """Start the query and what watches it; returns at once, with what keeps it running."""
         supervisor = Supervisor(self._desired, restart_s=0)
         supervisor.check(hides_errors=False)
-        PeriodicTask(
-            name="canary in real time", run=self._probe, interval_s=FAILED_PAUSE_S
-        ).run_beside(supervisor)
-        PeriodicTask(
-            name="heartbeats", run=partial(self._check, supervisor), interval_s=WATCH_INTERVAL_S
-        ).run_beside(supervisor)
-        PeriodicTask(
-            name="task slots",
-            run=lambda: self._publish({LaneMetric.SURPLUS_PARTITIONS: self._slots.surplus}),
-            interval_s=METRICS_INTERVAL_S,
-        ).run_beside(supervisor)
+        for name, run, interval_s in (
+            ("canary in real time", self._probe, FAILED_PAUSE_S),
+            ("heartbeats", partial(self._check, supervisor), WATCH_INTERVAL_S),
+            ("task slots", self._publish_surplus, METRICS_INTERVAL_S),
+        ):
+            PeriodicTask(name=name, run=run, interval_s=interval_s).run_beside(supervisor)
         return supervisor
+
+    def _publish_surplus(self) -> None:
+        self._publish({LaneMetric.SURPLUS_PARTITIONS: self._slots.surplus})
 
     def _probe(self) -> None:
         if not self._is_possible:

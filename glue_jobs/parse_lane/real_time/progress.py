@@ -4,6 +4,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from confluent_kafka import KafkaError, Message
@@ -16,14 +17,14 @@ MESSAGES_MAX: Final = 10_000
 """So many outputs are on their way to Kafka at most; more wait."""
 
 
+@dataclass(slots=True, kw_only=True)
 class Taken:
     """Records that a task took together, and what is still to be confirmed of them."""
 
-    __slots__ = ("is_parsed", "next_offset", "open_outputs", "taken_s")
-
-    def __init__(self, next_offset: int, taken_s: float) -> None:
-        self.next_offset, self.taken_s = next_offset, taken_s
-        self.open_outputs, self.is_parsed = 0, False
+    next_offset: int
+    taken_s: float
+    open_outputs: int = 0
+    is_parsed: bool = False
 
 
 class TaskProgress:
@@ -48,7 +49,7 @@ class TaskProgress:
 
     def take(self, topic: str, partition: int, offsets: range, *, lag_ms: int) -> Taken:
         """Note records that are about to be parsed."""
-        taken = Taken(offsets.stop, self._monotonic())
+        taken = Taken(next_offset=offsets.stop, taken_s=self._monotonic())
         with self._changed:
             if self._topic is None:
                 self._topic, self._partition = topic, partition

@@ -11,21 +11,13 @@ from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_k
 from glue_jobs.parse_lane.real_time.workers import parsing_in_real_time
 from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
 
-SETTINGS: Final = {
+SETTINGS: Final = {  # of the session that queries are started in
     # Python operators are not on Spark's list for this trigger, and work.
     "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
     # A worker gets an Arrow batch once it is full, and what is written once the buffer is.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
     "spark.sql.execution.pandas.udf.buffer.size": "64",
 }
-
-
-def session_in_real_time(session: SparkSession) -> SparkSession:
-    """A session of the same application with settings that no other query is to have."""
-    own = session.newSession()
-    for name, value in SETTINGS.items():
-        own.conf.set(name, value)
-    return own
 
 
 def with_markers(records: DataFrame) -> DataFrame:
@@ -42,7 +34,7 @@ def with_markers(records: DataFrame) -> DataFrame:
 def started_in_real_time(
     session: SparkSession, arguments: ParseLaneArguments, *, name: str, pattern: str
 ) -> StreamingQuery:
-    """Start the query in a session of ``session_in_real_time``; raises as ``written_to_kafka``."""
+    """Start the query in a session with ``SETTINGS``; raises as ``written_to_kafka``."""
     raw = raw_records(session, arguments, pattern=pattern, messages_per_batch_max=None)
     outputs = with_markers(raw).mapInArrow(parsing_in_real_time(arguments), OUTPUT_SCHEMA)
     batch_ms = arguments.real_time_batch_ms

@@ -10,8 +10,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from pyspark.sql import SparkSession
 
@@ -25,8 +24,7 @@ _DELAYS: Final = 20
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskSlots:
+class TaskSlots(NamedTuple):
     """Those of all executors, and how many ``others`` keep: each query beside has one."""
 
     slots: int
@@ -67,13 +65,12 @@ class SlotCheck:
 
     def fits(self) -> bool:
         slots, partitions = self._slots(), self._count()
-        self.partitions = partitions
         surplus, before = slots.surplus(partitions), self.surplus
+        self.partitions, self.surplus = partitions, surplus
         if surplus and surplus != before:
             message = "%d of %d partitions have no task slot (%d, of which others keep %d): %s"
             what = "their lane runs in micro-batches"
-            _log.error(message, surplus, partitions, slots.slots, slots.others, what)
-        self.surplus = surplus
+            _log.error(message, surplus, partitions, *slots, what)
         if surplus:
             self._until_s = self._monotonic() + PAUSE_S
         return self._monotonic() >= self._until_s

@@ -123,6 +123,4 @@ class Worker:
                 self.sink.send(FLEET_HEARTBEATS, beat.to_json())
 
 
-@cache
-def _worker(arguments: ParseLaneArguments) -> Worker:
-    return Worker(arguments)
+_worker: Final = cache(Worker)

@@ -6,7 +6,6 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from fleetlane.events.envelope import Header
-from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from glue_jobs.kafka.source_and_sink import HEADERS, HEADERS_TYPE
 
@@ -15,7 +14,9 @@ SMALL_BYTES_MAX: Final = 1 << 20
 """Batches up to this size are joined: each one costs Spark as much as some hundred records do."""
 
 OUTPUT_SCHEMA: Final = f"topic string, key binary, value binary, headers {HEADERS_TYPE}"
-_NAMES: Final = ("topic", "key", "value", "headers")
+_SCHEMA: Final = pa.schema(
+    [("topic", pa.string()), ("key", pa.binary()), ("value", pa.binary()), ("headers", HEADERS)]
+)
 
 
 class OutputRecord(NamedTuple):
@@ -45,15 +46,7 @@ class OutputBatches:
     def taken(self) -> pa.RecordBatch:
         """Give what is gathered, and start empty."""
         records, self._records, self._bytes = self._records, [], 0
-        return pa.RecordBatch.from_arrays(
-            [
-                pa.array([record.topic for record in records], pa.string()),
-                pa.array([record.key for record in records], pa.binary()),
-                pa.array([record.value for record in records], pa.binary()),
-                pa.array([record.headers for record in records], HEADERS),
-            ],
-            _NAMES,
-        )
+        return pa.RecordBatch.from_pylist([one._asdict() for one in records], _SCHEMA)
 
 
 class JoinedBatches:
@@ -78,32 +71,25 @@ class JoinedBatches:
     def taken(self) -> Iterator[pa.RecordBatch]:
         small, self._small, self._bytes = self._small, [], 0
         if len(small) > 1:
-            yield from pa.Table.from_batches(small).combine_chunks().to_batches()
-        else:
-            yield from small
+            small = [pa.concat_batches(small)]
+        yield from small
 
 
 def canonical_batch(records: CanonicalRecords) -> pa.RecordBatch:
     """Wrap canonical records, uncopied, as a batch of ``OUTPUT_SCHEMA``."""
     count = len(records)
-    indexes = pa.Array.from_buffers(pa.uint8(), count, [None, pa.py_buffer(records.topic_indexes)])
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array(records.topics, pa.string()).take(indexes),
-            _column(count, records.key_ends, records.keys),
-            _column(count, records.value_ends, records.values),
-            pa.nulls(count, HEADERS),
-        ],
-        _NAMES,
+    topics = pa.array(records.topics, pa.string())
+    return headerless_batch(
+        topics.take(_column(pa.uint8(), count, records.topic_indexes)),
+        _column(pa.binary(), count, records.key_ends, records.keys),
+        _column(pa.binary(), count, records.value_ends, records.values),
     )
 
 
-def parsed_batch(keys: pa.Array, values: pa.Array) -> pa.RecordBatch:
-    """Records for ``fleet.parsed`` as a batch of ``OUTPUT_SCHEMA``."""
-    topics = pa.repeat(pa.scalar(FLEET_PARSED), len(keys))
-    columns = [topics, keys, values, pa.nulls(len(keys), HEADERS)]
-    return pa.RecordBatch.from_arrays(columns, _NAMES)
+def headerless_batch(topics: pa.Array, keys: pa.Array, values: pa.Array) -> pa.RecordBatch:
+    """Records that get their topic's content type, as a batch of ``OUTPUT_SCHEMA``."""
+    return pa.record_batch([topics, keys, values, pa.nulls(len(keys), HEADERS)], schema=_SCHEMA)
 
 
-def _column(count: int, ends: memoryview, data: memoryview) -> pa.Array:
-    return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(ends), pa.py_buffer(data)])
+def _column(kind: pa.DataType, count: int, *buffers: memoryview) -> pa.Array:
+    return pa.Array.from_buffers(kind, count, [None, *map(pa.py_buffer, buffers)])

@@ -21,10 +21,11 @@ from numpy.typing import NDArray
 from fleetlane.events import headers as ce
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
+from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.results import NO_TIME, Attempt, NotedAttempts, Verdict
 from glue_jobs.parse_lane.reading.fast_path import Rows
 from glue_jobs.parse_lane.reading.runs import WaitingRun
-from glue_jobs.parse_lane.results.output_batches import parsed_batch
+from glue_jobs.parse_lane.results.output_batches import headerless_batch
 
 _FLOWS_KEPT_MAX: Final = 1_000
 _GAP: Final = re.compile(r"<(\w+)>|\"<#(\w+)>\"")
@@ -77,7 +78,7 @@ def parsed_rows(batches: Sequence[ParsedBatch], *, lane: Lane) -> pa.RecordBatch
         "device_id": keys,
         "source_topic": batch.column("topic").take(rows),
         "outcome": outcomes,
-        "attempt": fast.attempts.take(rows),
+        "attempt": fast.columns[ce.ATTEMPT].take(rows).cast(pa.int64()),
         "source_partition": batch.column("partition").take(rows),
         "source_offset": batch.column("offset").take(rows),
         "received_ms": fast.columns[ce.ARRIVAL_MILLIS].take(rows).cast(pa.int64()),
@@ -91,7 +92,8 @@ def parsed_rows(batches: Sequence[ParsedBatch], *, lane: Lane) -> pa.RecordBatch
     chosen = [(one.run.chosen.assignment, one.run.chosen.instead_of) for one in batches]
     pieces = [_pieces(by.flow.stream, lane, by.parser, before) for by, before in chosen]
     numbers = pa.array(np.repeat(np.arange(len(batches)), lengths))
-    return parsed_batch(keys, _filled(pieces, numbers, gaps))
+    topics = pa.repeat(FLEET_PARSED, len(rows))
+    return headerless_batch(topics, keys, _filled(pieces, numbers, gaps))
 
 
 @lru_cache(_FLOWS_KEPT_MAX)

@@ -208,5 +208,4 @@ def _add_firewall(scope: Construct, stage: apigateway.Stage) -> None:
 
 def _seen_as(name: str) -> dict[str, object]:
     """Counted, but no requests are sampled: they carry tokens."""
-    on = {"cloudWatchMetricsEnabled": True, "sampledRequestsEnabled": False}
-    return {**on, "metricName": name}
+    return {"cloudWatchMetricsEnabled": True, "sampledRequestsEnabled": False, "metricName": name}

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from aws_cdk import Duration
 from aws_cdk import aws_iam as iam
@@ -26,10 +25,6 @@ _PYTHON = "The jobs run 3.13 too; one lock has the dependencies of both."
 _NAMELESS = "Lambda creates and names its network interfaces itself; traces have no names."
 
 ANSWERS_DEVICES = frozenset({"ingest", "uploads", "authorizer"})
-_QUIET: Mapping[str, Any] = {
-    "logging_format": lambda_.LoggingFormat.JSON,  # levels are known of this format alone
-    "system_log_level_v2": lambda_.SystemLogLevel.WARN,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +110,9 @@ class PlatformFunction(Construct):
                 "POWERTOOLS_METRICS_NAMESPACE": namespace_of(context.stage.name),
             },
             tracing=lambda_.Tracing.ACTIVE if is_traced else None,
+            # Levels are known of this format alone.
+            logging_format=lambda_.LoggingFormat.JSON if is_quiet else None,
+            system_log_level_v2=lambda_.SystemLogLevel.WARN if is_quiet else None,
             **({} if network is None else network.of_functions),
-            **(_QUIET if is_quiet else {}),
         )
         suppress(self.function, "L1", _PYTHON)

@@ -45,8 +45,7 @@ class UploadFunctions(Construct):
             in_network=False,  # it asks S3 and DynamoDB alone
         )
         grant_objects(issuing.role, self._stores.payloads, WRITE, s3_keys.UPLOADS)
-        flows_and_overrides = (s3_keys.FLOWS, s3_keys.OVERRIDES)
-        grant_objects(issuing.role, self._stores.artifacts, READ, *flows_and_overrides)
+        grant_objects(issuing.role, self._stores.artifacts, READ, s3_keys.FLOWS, s3_keys.OVERRIDES)
         grant_items(issuing.role, self._stores.registry, ["dynamodb:BatchGetItem"])
         return issuing
 

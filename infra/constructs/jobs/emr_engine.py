@@ -24,7 +24,6 @@ from infra.constructs.jobs.spark_applications import (
 from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, suppress_wildcard
 
-PRINCIPAL: Final = "emr-serverless.amazonaws.com"
 RELEASE: Final = "emr-spark-8.1.0"
 ENDED: Final = ("CANCELLED", "FAILED", "SUCCESS")
 ARCHITECTURE: Final = "X86_64"  # what Glue runs on too: both unpack the same packages
@@ -48,6 +47,8 @@ _NAMELESS: Final = "Log groups are listed, and metrics written, without a resour
 
 class EmrEngine(Construct):
     """The applications on EMR Serverless, each kept running."""
+
+    principal = "emr-serverless.amazonaws.com"
 
     def __init__(self, scope: Construct, name: str, *, context: EngineContext) -> None:
         super().__init__(scope, name)
@@ -119,7 +120,7 @@ class EmrEngine(Construct):
         pass_role = iam.PolicyStatement(
             actions=["iam:PassRole"],
             resources=[role.role.role_arn],
-            conditions={"StringEquals": {"iam:PassedToService": PRINCIPAL}},
+            conditions={"StringEquals": {"iam:PassedToService": self.principal}},
         )
         return self._call(
             ours,

@@ -18,7 +18,6 @@ from infra.constructs.jobs.spark_applications import SparkApplication
 from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, suppress, suppress_wildcard
 
-PRINCIPAL: Final = "glue.amazonaws.com"
 GLUE_VERSION: Final = "6.0"
 WORKER_TYPE: Final = "G.1X"
 ENDED: Final = ("EXPIRED", "FAILED", "STOPPED", "SUCCEEDED", "TIMEOUT")
@@ -34,6 +33,8 @@ _NAMELESS: Final = "Glue's network interfaces have no name until they exist; met
 
 class GlueEngine(Construct):
     """The applications as Glue jobs, each kept running."""
+
+    principal = "glue.amazonaws.com"
 
     def __init__(self, scope: Construct, name: str, *, context: EngineContext) -> None:
         super().__init__(scope, name)

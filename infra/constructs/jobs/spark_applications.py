@@ -12,14 +12,6 @@ from infra.stages import Stage
 
 APPLICATION_PREFIX: Final = "fleetlane-"
 LAKE_APPLICATION: Final = "lake"
-_JOB_NAMES: Final = {
-    job_arguments.ParseLaneArguments: "parse_lane",
-    job_arguments.FleetMetadataArguments: "fleet_metadata",
-    job_arguments.FleetWatchArguments: "fleet_watch",
-    job_arguments.DeduplicateArguments: "deduplicate",
-    job_arguments.LakeArguments: "lake",
-    job_arguments.StandingLedgerArguments: "standing_ledger",
-}
 
 WORKER_CPUS: Final = 4
 """On Glue's G.1X, and of our workers on EMR: each runs as many tasks."""
@@ -106,14 +98,17 @@ class SparkApplication:
         """The arguments of ``glue_jobs/host.py``, in which each job finds all of its own."""
         host = job_arguments.HostArguments(
             application=APPLICATION_PREFIX + self.name,
-            jobs="; ".join(_job(job) for job in self._jobs(places)),
+            jobs="; ".join(self._jobs(places)),
             region=places.region,
             shuffle_partitions=self.slots,
         )
         return host.to_argv()
 
-    def _jobs(self, places: Places) -> Iterator[job_arguments.JobArguments]:
-        """Each has what it has a field for, of the places and of the stage's settings."""
+    def _jobs(self, places: Places) -> Iterator[str]:
+        """Each has what it has a field for, of the places and of the stage's settings.
+
+        As ``host.py`` reads it. Quoted: addresses are tokens until the deploy.
+        """
         stage, executors = self.stage, self.executors
         given: dict[str, Any] = {
             **asdict(places),
@@ -129,31 +124,26 @@ class SparkApplication:
             "children_max": min(CHILDREN_MAX, max(1, self.slots // stage.topic_partitions)),
             "sandbox": stage.sandbox,
         }
-        for kind, own in self._kinds():
+        for job, kind, own in self._kinds():
             names = {field.name for field in fields(kind)}
-            yield kind(**{name: given[name] for name in names & given.keys()}, **own)
+            arguments = kind(**{name: given[name] for name in names & given.keys()}, **own)
+            yield shlex.join([job, *arguments.to_argv()])
 
-    def _kinds(self) -> Iterator[tuple[type[job_arguments.JobArguments], Mapping[str, Any]]]:
-        """Its jobs, with what each has of its own."""
+    def _kinds(self) -> Iterator[tuple[str, type[job_arguments.JobArguments], Mapping[str, Any]]]:
+        """Its jobs' names and arguments, with what each has of its own."""
         if self.lane is None:
-            yield job_arguments.DeduplicateArguments, {}
+            yield "deduplicate", job_arguments.DeduplicateArguments, {}
             for tables in job_arguments.lake_tables(self.stage.raw_archive_days):
-                yield job_arguments.LakeArguments, {"tables": tables}
-            yield job_arguments.StandingLedgerArguments, {}
-            yield job_arguments.FleetWatchArguments, {}
+                yield "lake", job_arguments.LakeArguments, {"tables": tables}
+            yield "standing_ledger", job_arguments.StandingLedgerArguments, {}
+            yield "fleet_watch", job_arguments.FleetWatchArguments, {}
             return
         own = {"trigger": self.stage.fast_trigger} if self.lane is Lane.FAST else {}
-        yield job_arguments.ParseLaneArguments, own
+        yield "parse_lane", job_arguments.ParseLaneArguments, own
         if self.has_metadata:
-            yield job_arguments.FleetMetadataArguments, {}
+            yield "fleet_metadata", job_arguments.FleetMetadataArguments, {}
 
 
 def spark_applications(stage: Stage) -> tuple[SparkApplication, ...]:
     """Five: what may be slow shares no worker with what must be fast; the last has no parser."""
     return tuple(SparkApplication(stage=stage, lane=lane) for lane in (*Lane, None))
-
-
-def _job(arguments: job_arguments.JobArguments) -> str:
-    """A job as ``host.py`` reads it. Quoted: addresses are tokens until the deploy."""
-    words = [_JOB_NAMES[type(arguments)], *arguments.to_argv()]
-    return " ".join(word if word.startswith("--") else shlex.quote(word) for word in words)

@@ -2,11 +2,11 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final, Literal
 
 from fleetlane.parsers.contract import MalformedMessage
-from fleetlane.parsers.json_domain import BEYOND_64_BITS, INTEGER_MAX, INTEGER_MIN
+from fleetlane.parsers.json_domain import BEYOND_64_BITS, INTEGER_MAX, INTEGER_MIN, repeated
 
 CellType = Literal["int", "float", "str", "bool"]
 
@@ -62,7 +62,7 @@ def _boolean(cell: str) -> bool | None:
 
 type CellReader = Callable[[str], object]
 
-CELL_READERS: Final[Mapping[CellType, CellReader]] = {
+_READERS: Final[Mapping[CellType, CellReader]] = {
     "int": _integer,
     "float": _float,
     "bool": _boolean,
@@ -71,13 +71,25 @@ CELL_READERS: Final[Mapping[CellType, CellReader]] = {
 """Each reads a cell, an empty one of any type but ``str`` as null, or raises ``ValueError``."""
 
 
+def cell_readers(
+    names: Collection[str], types: Mapping[str, CellType], place: str
+) -> Mapping[str, CellReader]:
+    """Find what reads each cell of a line; ``place`` is what the line has names of.
+
+    Raises ``ValueError`` where a name is repeated, or the option ``types`` has another one.
+    """
+    for name in repeated(names):
+        raise ValueError(f"{place} {name!r:.80} is repeated")
+    for name in types:
+        if name not in names:
+            raise ValueError(f"no {place} {name!r:.80}, which the option types names")
+    return {name: _READERS[types.get(name, "str")] for name in names}
+
+
 def event_of(
     readers: Mapping[str, CellReader], cells: Iterable[str | None], line_number: int, place: str
 ) -> dict[str, object]:
-    """Read the cells of a line, one for each name; ``place`` is what the line has names of.
-
-    Raises ``MalformedMessage`` with the line and the name.
-    """
+    """Read the cells of a line, one for each name; raises ``MalformedMessage`` with both."""
     event: dict[str, object] = {}
     try:
         for (name, read), cell in zip(readers.items(), cells, strict=True):

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,8 +41,8 @@ def ask(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Ask]:
             laptops = LaptopLake(catalog=tmp_path / "catalog.db")
             lake: Lake = catalog if request.param == "by pyiceberg" else laptops
             with Fleet(lake, (), asked_at_ms=NOW_MS) as fleet:
-                found = fleet.ask(objectives_of(FLOWS), days=OBJECTIVE_DAYS, **given)
-                return list(found.rows)
+                answer = fleet.ask(objectives_of(FLOWS), days=OBJECTIVE_DAYS, **given)
+                return list(answer.rows)
 
         yield asked
 
@@ -84,8 +84,8 @@ def test_burn_and_what_is_left_are_of_the_share_that_may_be_late(ask: Ask) -> No
 
 @pytest.mark.parametrize("hop", HOPS)
 def test_the_hop_that_is_slow_is_named(ask: Ask, hop: str) -> None:
-    field = {"parser": "parse_ms"}.get(hop, f"{hop}_ms")
-    slow = replace(timed(1), **{field: 90_000})
+    took: Any = {{"parser": "parse_ms"}.get(hop, f"{hop}_ms"): 90_000}
+    slow = timed(1, **took)
 
     rows = [row for row in ask([slow, timed(2)]) if row["hours"] == 1]
 
@@ -109,8 +109,9 @@ def test_hours_that_the_lake_counted_are_not_counted_again(ask: Ask) -> None:
         "late_by_lake": 0,
         **counts,
     }
-    long_ago = counted | {"hour_ms": hour_ms - 20 * 24 * HOUR_MS, "messages": 50, "late": 0}
-    long_ago["day"] = day_of(long_ago["hour_ms"])
+    long_ago_ms = hour_ms - 20 * 24 * HOUR_MS
+    long_ago = counted | {"day": day_of(long_ago_ms), "hour_ms": long_ago_ms}
+    long_ago |= {"messages": 50, "late": 0}
 
     rows = ask([message], (counted, long_ago), stream="gps")
 
@@ -122,14 +123,6 @@ def test_hours_that_the_lake_counted_are_not_counted_again(ask: Ask) -> None:
     }
 
 
-def timed(number: int, **changes: object) -> Timed:
-    one = Timed(
-        number=number,
-        stream="gps",
-        received_ms=NOW_MS - 600_000,
-        door_ms=10,
-        kafka_ms=400,
-        parse_ms=2,
-        lake_ms=20_000,
-    )
-    return replace(one, **changes)
+def timed(number: int, *, stream: str = "gps", **took_ms: int) -> Timed:
+    usual: Any = {"door_ms": 10, "kafka_ms": 400, "parse_ms": 2, "lake_ms": 20_000} | took_ms
+    return Timed(number=number, stream=stream, received_ms=NOW_MS - 600_000, **usual)

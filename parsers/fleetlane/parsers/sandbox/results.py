@@ -77,11 +77,11 @@ class InvalidReplyError(FleetlaneError):
 
 
 NO_TIME: Final = -(1 << 62)
+NO_SPAN_MS: Final = (NO_TIME, NO_TIME)
 PARSE_US_MAX: Final = (1 << 32) - 1
 NOTE_CODES: Final[tuple[Literal["B", "I", "q"], ...]] = ("B", "I", "I", "q", "q")
 """What a message takes in each column of ``Notes``, as ``array`` and ``struct`` call it."""
 
-_VERDICTS: Final = {int(verdict): verdict for verdict in Verdict}
 _OK: Final = bytes([Verdict.OK])
 
 
@@ -132,7 +132,7 @@ class Part(NamedTuple):
         """What came of one message, by its place in this part."""
         verdict, events, parse_us, first_ms, last_ms = (column[place] for column in self.notes)
         return Attempt(
-            _VERDICTS[verdict],
+            Verdict(verdict),
             self.details.get(place, "") if verdict else "",
             events,
             parse_us,

@@ -1,4 +1,4 @@
-"""``fleetlane flow graph|contract``: flows as documents, for people and for other tools."""
+"""``fleetlane flow graph|contract|lineage``: flows as documents, for people and for other tools."""
 
 import json
 from collections.abc import Callable
@@ -66,6 +66,20 @@ def contract(
         raise NoSuchFlowError(stream, tuple(published.by_stream))
     document = _CONTRACTS[format_](published.by_stream[stream], version=published.version)
     typer.echo(_written(document), nl=False)
+
+
+def lineage(*, where: PlatformOptions) -> None:
+    """Write what each flow in force reads and writes as OpenLineage events, one a line.
+
+    `flow publish` sends them to where OPENLINEAGE_URL or openlineage.yml says.
+    """
+    from openlineage.client.serde import Serde  # noqa: PLC0415 - half a second of imports
+
+    from operations.flows.openlineage import job_events  # noqa: PLC0415
+
+    platform = where.platform()
+    for event in job_events(platform.publisher.current(), platform.resources):
+        typer.echo(Serde.to_json(event))
 
 
 def _flows(folder: Path | None, where: PlatformOptions) -> PublishedFlows:

@@ -86,8 +86,22 @@ def publish(
             with counted("waiting until API and jobs use them"):
                 time.sleep(publisher.in_force_within_s)
     typer.echo(f"flows {version} are in force")
+    _send_lineage(platform)
     if back:
         typer.echo(f"{number_of(back, 'version')} back; --version goes to any that is listed")
+
+
+def _send_lineage(platform: Platform) -> None:
+    """Whatever becomes of it, the flows are in force."""
+    from operations.flows.openlineage import LineageNotSentError, send_lineage  # noqa: PLC0415
+
+    try:
+        sent = send_lineage(platform.publisher.current(), platform.resources)
+    except LineageNotSentError as problem:
+        typer.echo(escaped(str(problem)), err=True)
+    else:
+        if sent is not None:
+            typer.echo(f"lineage of {number_of(sent, 'flow')} was sent")
 
 
 def _check(

@@ -15,7 +15,7 @@ from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.packets import IDLE
 from fleetlane.parsers.sandbox.results import (
     DETAIL_CHARS_MAX,
-    NO_TIME,
+    NO_SPAN_MS,
     PARSE_US_MAX,
     OverLimitError,
     Part,
@@ -89,7 +89,7 @@ class SoftLimit:
             self._is_in_tick = False
 
 
-_NOT_TRIED: Final = (Verdict.NOT_TRIED, 0, 0, NO_TIME, NO_TIME)
+_NOT_TRIED: Final = (Verdict.NOT_TRIED, 0, 0, *NO_SPAN_MS)
 _FINE: Final = (Verdict.OK, "")
 
 
@@ -114,7 +114,6 @@ class Attempts:
         self._allowance, self._progress, self._waited_ns = allowance, progress, waited_ns
         self._usual_us = int(assignment.usual_s * 1e6)
         self._soft_limit = SoftLimit(assignment.parse_s)
-        self._rows = list[int]()
 
     def part(self, messages: Iterable[_Message], count: int, *, mark: int) -> Part:
         """Parse so many messages, an envelope and a body each, or fewer where the part gets large.
@@ -123,24 +122,25 @@ class Attempts:
         """
         allowance = self._allowance
         charge = Charge(allowance, usual_us=self._usual_us, waited_ns=self._waited_ns)
-        self._rows, details, waiting = [], dict[int, str](), iter(messages)
+        rows, details, waiting = list[int](), dict[int, str](), iter(messages)
         verdict, detail = Verdict.OK, ""
         with self._soft_limit:
             began_ns = time.perf_counter_ns()
             for number in range(count):
                 if charge.is_overdrawn:
-                    self._rows += _NOT_TRIED
+                    rows += _NOT_TRIED
                     continue
                 if charge.is_short and not self._soft_limit.is_short:
                     self._soft_limit.shorten(allowance.short_us / 1e6)
-                events = len(self.columns.topic_indexes)
+                before = len(self.columns.topic_indexes)
                 verdict, detail = self._one(waiting, mark + number)
                 ended_ns = time.perf_counter_ns()  # where the next one begins: one call, not two
                 took_us, began_ns = (ended_ns - began_ns) // 1000, ended_ns
                 if took_us >= charge.charged_from_us:
                     took_us = min(took_us, PARSE_US_MAX)
                     charge.add(took_us, was_cut_short=verdict is Verdict.CUT_SHORT)
-                self._note(verdict, events, took_us)
+                span_ms = self._encoder.span_ms if verdict is Verdict.OK else NO_SPAN_MS
+                rows += (verdict, len(self.columns.topic_indexes) - before, took_us, *span_ms)
                 if detail:
                     details[number] = detail[:DETAIL_CHARS_MAX]
                 if verdict is Verdict.MEMORY or len(self.columns.values) > PART_BYTES:
@@ -148,7 +148,7 @@ class Attempts:
         self._progress[0] = IDLE
         growth, is_out = self._encoder.growth, verdict is Verdict.MEMORY
         used = charge.used_us(), growth.charged_bytes
-        return Part(notes_of(self._rows), details, growth.inflated, *used, is_out_of_memory=is_out)
+        return Part(notes_of(rows), details, growth.inflated, *used, is_out_of_memory=is_out)
 
     def _one(self, waiting: Iterator[_Message], mark: int) -> tuple[Verdict, str]:
         """Parse one message; what a failed one appended to the columns is taken back.
@@ -178,13 +178,6 @@ class Attempts:
             return _FINE
         self.columns.take_back_to(events)
         return failure
-
-    def _note(self, verdict: Verdict, events_before: int, took_us: int) -> None:
-        first_ms, last_ms = self._encoder.first_event_ms, self._encoder.last_event_ms
-        if verdict is not Verdict.OK or first_ms is None or last_ms is None:
-            first_ms = last_ms = NO_TIME
-        events = len(self.columns.topic_indexes) - events_before
-        self._rows += (verdict, events, took_us, first_ms, last_ms)
 
 
 def _verdict_on(problem: BaseException) -> tuple[Verdict, str]:

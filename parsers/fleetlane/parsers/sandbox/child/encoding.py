@@ -14,7 +14,7 @@ from fleetlane.events.topics import canonical_keys
 from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.sandbox.canonical_records import Columns
 from fleetlane.parsers.sandbox.child.charge import Growth
-from fleetlane.parsers.sandbox.results import OverLimitError, Verdict
+from fleetlane.parsers.sandbox.results import NO_SPAN_MS, OverLimitError, Verdict
 from fleetlane.parsers.sandbox.runs import Assignment, Body, EncodedBody, message_facts_from
 
 _CHECKED_BYTES: Final = 16 << 10
@@ -26,7 +26,7 @@ each event would cost more. One that has put out less is within what is usual.""
 class Encoder:
     """Parses the messages of one assignment, and appends their canonical records to columns.
 
-    ``first_event_ms`` and ``last_event_ms`` are those of the message parsed last. ``growth``
+    ``span_ms`` has the first and the last event's time of the last message that passed. ``growth``
     counts what all of them became; ``left_bytes`` is what their flow may be charged for that.
     """
 
@@ -39,8 +39,7 @@ class Encoder:
         self._columns, self._redirects = columns, flow.canonical.redirects
         self.growth = Growth(assignment.growth, left_bytes=left_bytes)
         self._checked_events = min(_CHECKED_EVENTS, flow.limits.events_max)
-        self.first_event_ms: int | None = None
-        self.last_event_ms: int | None = None
+        self.span_ms = NO_SPAN_MS
 
     def encode(self, envelope: bytes, body: Body | EncodedBody) -> None:
         """Parse one message.
@@ -51,7 +50,6 @@ class Encoder:
             NotJsonError: An event holds what JSON does not.
             BaseException: Whatever the parser raises.
         """
-        self.first_event_ms = self.last_event_ms = None
         if isinstance(body, EncodedBody):
             received_bytes, plain = len(body.data), self.growth.inflated_body(body)
             events = self._parse(memoryview(plain) if self._takes_views else plain)
@@ -70,7 +68,7 @@ class Encoder:
         sender = message_facts_from(envelope, stream=flow.stream)
         key_of = canonical_keys(flow.canonical.key, device_id=sender.device_id)
         topics, keys, values, total_bytes = bytearray(), list[bytes](), list[bytes](), 0
-        days = set[int]()
+        days, times_ms = set[int](), list[int]()
         events_next, bytes_next = self._checked_events, _CHECKED_BYTES
         for event in events:  # type: ignore[attr-defined] # what is no iterator fails here
             data = event_data(event)
@@ -85,7 +83,7 @@ class Encoder:
                 day = when.bucket_millis // DAY_MS
                 if day in days or len(days) < flow.limits.days_max:
                     days.add(day)
-                    self._widen(when.bucket_millis)
+                    times_ms.append(when.bucket_millis)
                 else:
                     when = EventTime(when.millis, TimeQuality.SCATTERED, sender.arrival_millis)
             value = canonical_tail(when, data)
@@ -94,6 +92,7 @@ class Encoder:
             values.append(value)
             topics.append(self._topic_index(event) if self._redirects else 0)
         self._columns.append_message(topics, keys, values)
+        self.span_ms = (min(times_ms), max(times_ms)) if times_ms else NO_SPAN_MS
         if total_bytes > _CHECKED_BYTES or len(keys) > _CHECKED_EVENTS:
             self.growth.charge(total_bytes, len(keys), received_bytes=received_bytes)
 
@@ -113,9 +112,3 @@ class Encoder:
             allowed = limits.event_bytes_max
             detail = f"an event is {event_bytes} bytes; the flow allows {allowed} bytes"
             raise OverLimitError(Verdict.EVENT_TOO_LARGE, detail)
-
-    def _widen(self, millis: int) -> None:
-        if self.first_event_ms is None or millis < self.first_event_ms:
-            self.first_event_ms = millis
-        if self.last_event_ms is None or millis > self.last_event_ms:
-            self.last_event_ms = millis

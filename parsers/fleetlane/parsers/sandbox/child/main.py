@@ -31,9 +31,10 @@ _assignment_from: Final = lru_cache(256)(msgspec.json.Decoder(Assignment).decode
 
 
 class OwnProcess:
-    """Keeps the files of ``/proc`` open: opening one costs ten times as much as reading it.
+    """What this process has, and how much memory it may have.
 
-    A parser that closes them ends its child, as it would by closing the child's socket.
+    Keeps the files of ``/proc`` open: opening one costs ten times as much as reading it. A parser
+    that closes them ends its child, as it would by closing the child's socket.
     """
 
     def __init__(self) -> None:
@@ -56,6 +57,20 @@ class OwnProcess:
     def waited_ns(self) -> int:
         """How long the first thread has waited for a CPU; 0 where the kernel does not count it."""
         return 0 if self._scheduling is None else int(_text(self._scheduling).split()[1])
+
+    def limit_memory(self, bytes_max: int) -> None:
+        """Allow so much more address space than now. Python meets it with ``MemoryError``."""
+        self._bytes_max, self._began_with = bytes_max, self.address_space_bytes()
+        self.allow_also(0)
+
+    def allow_also(self, chunk_bytes: int) -> None:
+        """Leave one large chunk out of account: twice, as it is mapped and copied as ``bytes``."""
+        beside_bytes = 2 * (chunk_bytes + OUTPUT_BYTES_MAX)
+        _limit_address_space(self._began_with + self._bytes_max + beside_bytes)
+
+    def is_memory_half_used(self) -> bool:
+        """Whether parsing has left so much allocated that the next message might fail by it."""
+        return self.address_space_bytes() - self._began_with > self._bytes_max // 2
 
 
 def _text(descriptor: int) -> bytes:
@@ -90,9 +105,9 @@ def serve(program: Program, connection: socket.socket, shared: tuple[int, int], 
         text = f"{type(problem).__name__}: {problem}"
         connection.send(text.encode(errors="replace")[: packets.HELLO_BYTES_MAX])
         return
-    memory = _MemoryLimit(program.memory_bytes_max, own)  # before the worker sets its own
+    own.limit_memory(program.memory_bytes_max)  # before the worker sets its own
     connection.send(packets.READY_FOR_BUFFERS if accepts_buffer(parser) else packets.READY)
-    _Server(parser, connection, (slots, marks), memory, own).serve()
+    _Server(parser, connection, (slots, marks), own).serve()
 
 
 class _Server:
@@ -101,44 +116,39 @@ class _Server:
         parser: Parser,
         connection: socket.socket,
         shared: tuple[mmap, memoryview],
-        memory: "_MemoryLimit",
         own: OwnProcess,
     ) -> None:
         self._parser, self._connection = parser, connection
         self._takes_views = accepts_buffer(parser)
         self._slots, self._progress = shared
-        self._memory, self._own, self._charged = memory, own, (0, 0)
+        self._own, self._charged = own, (0, 0)
         self._pid, self._threads_and_children = os.getpid(), own.threads_and_children()
+        self._is_fit = True
 
     def serve(self) -> None:
-        is_fit = True
-        while is_fit:
+        while self._is_fit:
             packet, descriptors, _, _ = socket.recv_fds(self._connection, packets.REQUEST_BYTES, 1)
             if not packet:
                 return
-            is_fit = self._answered(packets.Request.unpacked(packet), descriptors)
+            self._answer(packets.Request.unpacked(packet), descriptors)
 
-    def _answered(self, request: packets.Request, descriptors: Sequence[int]) -> bool:
-        """Answer a request, in several parts if need be; false where this child must end."""
+    def _answer(self, request: packets.Request, descriptors: Sequence[int]) -> None:
+        """Answer a request, in several parts if need be, as long as this child is fit for more."""
         if request.begin == packets.OWN_MEMORY:
-            self._memory.allow_also(request.chunk_bytes)
+            self._own.allow_also(request.chunk_bytes)
             memory, begin = read_only(descriptors[0], request.chunk_bytes), 0
             os.close(descriptors[0])
         else:
             memory, begin = self._slots, request.begin
         done = 0
-        while done < request.messages:
+        while self._is_fit and done < request.messages:
             left = request.messages - done
             messages = packets.messages_of(memory, begin, request.first + done, left)
-            parsed, is_fit = self._part_sent(request, messages, done)
-            if not is_fit:
-                return False
-            done += parsed
-        return True
+            done += self._part_sent(request, messages, done)
 
     def _part_sent(
         self, request: packets.Request, messages: packets.ChunkMessages, done: int
-    ) -> tuple[int, bool]:
+    ) -> int:
         assignment = _assignment_from(messages.assignment)
         given = request.allowance
         allowance = given._replace(
@@ -146,7 +156,7 @@ class _Server:
             output_bytes=given.output_bytes - self._charged[1] + request.charged_bytes,
         )
         if messages.encodings:  # what comes plain is left out of account, too
-            self._memory.allow_also(request.chunk_bytes + assignment.growth.inflated_bytes_max)
+            self._own.allow_also(request.chunk_bytes + assignment.growth.inflated_bytes_max)
         waited_ns = self._own.waited_ns
         attempts = Attempts(assignment, self._parser, allowance, self._progress, waited_ns)
         part = attempts.part(
@@ -156,15 +166,15 @@ class _Server:
         )
         self._charged = self._charged[0] + part.charged_us, self._charged[1] + part.charged_bytes
         has_left_any = self._own.threads_and_children() != self._threads_and_children
-        is_fit = not (part.is_out_of_memory or has_left_any or self._memory.is_half_used())
+        self._is_fit = not (
+            part.is_out_of_memory or has_left_any or self._own.is_memory_half_used()
+        )
         if os.getpid() != self._pid:  # a copy that the parser forked: it must not answer
             os._exit(os.EX_SOFTWARE)
-        self._send(request, done, part, attempts.columns, is_fit=is_fit)
-        return part.messages, is_fit
+        self._send(request, done, part, attempts.columns)
+        return part.messages
 
-    def _send(
-        self, request: packets.Request, done: int, part: Part, columns: Columns, *, is_fit: bool
-    ) -> None:
+    def _send(self, request: packets.Request, done: int, part: Part, columns: Columns) -> None:
         notes = part.details, part.inflated
         details = json.dumps(notes).encode() if any(notes) else b""
         reply = packets.Reply(
@@ -177,31 +187,13 @@ class _Server:
             detail_bytes=len(details),
             charged_us=part.charged_us,
             charged_bytes=part.charged_bytes,
-            is_retiring=not is_fit,
+            is_retiring=not self._is_fit,
         )
         self._connection.send(reply.packed())
         ends = memoryview(columns.key_ends), memoryview(columns.value_ends)
         records = columns.topic_indexes, columns.keys, columns.values
         for packet in packets.data_packets((*part.notes, *ends, *records, details)):
             self._connection.sendmsg(packet)
-
-
-class _MemoryLimit:
-    """The most address space that this process may have. Python meets it with ``MemoryError``."""
-
-    def __init__(self, bytes_max: int, own: OwnProcess) -> None:
-        self._bytes_max, self._own = bytes_max, own
-        self._began_with = own.address_space_bytes()
-        self.allow_also(0)
-
-    def allow_also(self, chunk_bytes: int) -> None:
-        """Leave one large chunk out of account: twice, as it is mapped and copied as ``bytes``."""
-        beside_bytes = 2 * (chunk_bytes + OUTPUT_BYTES_MAX)
-        _limit_address_space(self._began_with + self._bytes_max + beside_bytes)
-
-    def is_half_used(self) -> bool:
-        """Whether parsing has left so much allocated that the next message might fail by it."""
-        return self._own.address_space_bytes() - self._began_with > self._bytes_max // 2
 
 
 def _limit_address_space(total_bytes: int, most_bytes: int = resource.RLIM_INFINITY) -> None:
