@@ -48,6 +48,7 @@ class Sent:
     body_bytes: int
     start_ms: int | None
     end_ms: int | None
+    last_event_ms: int
     attempts: tuple[Attempt, ...]
 
     @property
@@ -57,6 +58,14 @@ class Sent:
 
     @property
     def lag_ms(self) -> int | None:
+        """By what the device states, else by its last event."""
+        if self.stated_lag_ms is not None:
+            return self.stated_lag_ms
+        is_parsed = any(one.outcome == "parsed" for one in self.attempts)
+        return self.received_ms - self.last_event_ms if is_parsed else None
+
+    @property
+    def stated_lag_ms(self) -> int | None:
         """``None`` too where the device states a time that no calendar has."""
         if self.end_ms is None or not MILLIS_MIN <= self.end_ms <= MILLIS_MAX:
             return None
@@ -138,6 +147,7 @@ class _Sender:
             body_bytes=body_bytes,
             start_ms=received_ms - lag_ms - chance.randint(0, 2 * HOUR_MS) if declares else None,
             end_ms=received_ms - lag_ms if declares else None,
+            last_event_ms=received_ms - lag_ms - 500,
             attempts=tuple(self._attempts(received_ms, stream, firmware, body_bytes)),
         )
 
@@ -219,6 +229,7 @@ def _parsed_rows(sent: Sent) -> Iterator[dict[str, object]]:
             "events": 10 if attempt.outcome == "parsed" else 0,
             "parse_us": attempt.parse_us,
             "inflated_bytes": attempt.inflated_bytes,
+            "last_event_ms": sent.last_event_ms if attempt.outcome == "parsed" else None,
         }
 
 
@@ -232,7 +243,7 @@ def _daily_rows(sent: tuple[Sent, ...]) -> Iterator[dict[str, object]]:
 
 def _totals(messages: list[Sent]) -> dict[str, object]:
     latest = max(messages, key=lambda one: one.received_ms)
-    lags = [max(one.lag_ms, 0) for one in messages if one.lag_ms is not None]
+    lags = [max(one.stated_lag_ms, 0) for one in messages if one.stated_lag_ms is not None]
     finals = [(one, one.final) for one in messages]
     unpacked = [(one, final) for one, final in finals if final and final.inflated_bytes]
     outcomes = [final.outcome for _, final in finals if final]

@@ -60,6 +60,68 @@ def _coverage_on(day: date, messages: Sequence[Sent]) -> Row:
     }
 
 
+def coverage_by_firmware(fleet: KnownFleet) -> list[Row]:
+    declared, groups = dict[str, str | None](), defaultdict[tuple[str, str | None], list[str]](list)
+    for one in sorted(fleet.sent, key=lambda one: one.received_ms):
+        declared[one.device_id] = one.firmware or declared.get(one.device_id)
+    for device in trusted(fleet).values():
+        groups[device.device_type, declared.get(device.device_id)].append(device.device_id)
+    lately = {one.device_id for one in recent(fleet, 1) if one.via is None}
+    since_ms = ASKED_AT_MS - DAY_MS
+    earlier = (one for one in recent(fleet, 2) if one.received_ms <= since_ms)
+    before = {one.device_id for one in earlier if one.via is None}
+    rows = [
+        {
+            "device_type": device_type,
+            "firmware": firmware,
+            "registered": len(its),
+            "reported_before": len(before & {*its}),
+            "reported": len(lately & {*its}),
+            "share": len(lately & {*its}) / len(its),
+            "change": len(lately & {*its}) - len(before & {*its}),
+        }
+        for (device_type, firmware), its in groups.items()
+    ]
+    return sorted(rows, key=lambda row: (row["change"], -row["registered"], row["device_type"]))
+
+
+def outsized(fleet: KnownFleet, days: int, *, times_min: int, bytes_min: int) -> list[Row]:
+    messages = recent(fleet, days)
+    by_stream = _grouped(messages, lambda one: one.stream)
+    usual = {
+        stream: quantile(sorted(one.body_bytes for one in some), 0.5)
+        for stream, some in by_stream.items()
+    }
+    rows = []
+    for (device_id, stream), some in _grouped(
+        messages, lambda one: (one.device_id, one.stream)
+    ).items():
+        latest = max(some, key=lambda one: one.received_ms)
+        largest, its_usual = max(one.body_bytes for one in some), usual[stream]
+        count = sum(one.body_bytes >= times_min * its_usual for one in some)
+        if count and largest >= bytes_min:
+            rows.append(
+                {
+                    "device_id": device_id,
+                    "device_type": latest.device_type,
+                    "firmware": latest.firmware,
+                    "stream": stream,
+                    "messages": len(some),
+                    "outsized": count,
+                    "largest_bytes": largest,
+                    "usual_bytes": its_usual,
+                }
+            )
+    return sorted(
+        rows,
+        key=lambda row: (
+            -row["largest_bytes"] / row["usual_bytes"],
+            row["device_id"],
+            row["stream"],
+        ),
+    )
+
+
 def silent(fleet: KnownFleet, days: int) -> list[Row]:
     itself = {one.device_id for one in recent(fleet, days) if one.via is None}
     own, brought = dict[str, int](), dict[str, int]()

@@ -18,6 +18,7 @@ from fleetlane.events.lake.tables import (
     OBJECTIVES,
     PARSED,
     RECEIVED,
+    REPEATS,
     LakeTable,
 )
 from fleetlane.events.times import DAY_MS, EPOCH, HOUR_MS, day_of, now_ms
@@ -103,20 +104,21 @@ class DayCounts:
         flows: Sequence[Flow] = ()
         with suppress(FlowsUnavailableError):
             flows = () if self._flows is None else self._flows.current().flows
-        events = table_name(self._session, EVENTS)
-        if not any(flow.objective for flow in flows) or not self._session.catalog.tableExists(
-            events
-        ):
+        kept = [table_name(self._session, table) for table in (EVENTS, REPEATS)]
+        are_there = all(map(self._session.catalog.tableExists, kept))
+        if not (are_there and any(flow.objective for flow in flows)):
             return
         first_ms, last_ms = (DAY_MS * (day - EPOCH.date()).days for day in (days[0], days[-1]))
         arrived = f"arrival_ms between {first_ms} and {last_ms + DAY_MS}"
-        of_events = f"(select * from {events} where {arrived})"  # noqa: S608 - ours
+        of_tables = (f"select * from {name} where {arrived}" for name in kept)  # noqa: S608 - ours
 
         def rows() -> DataFrame:
             for table, some in zip((RECEIVED, PARSED), self._of(days), strict=True):
                 some.createOrReplaceTempView(table.name)
             names = {table.name: table.name for table in (RECEIVED, PARSED)}
-            hours = self._session.sql(objective_hours(flows, **names, events=of_events))
+            hours = self._session.sql(
+                objective_hours(flows, **names, events=f"({' union all '.join(of_tables)})")
+            )
             return hours.where(F.col("hour_ms") <= closed_ms)
 
         write_days(rows, self._logs[OBJECTIVES], check)

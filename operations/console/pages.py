@@ -61,11 +61,8 @@ class Pages:
     """
 
     def __init__(self, platform: Platform, *, has_kafka: bool = True) -> None:
-        self._platform, self._has_kafka, self._kept = (
-            platform,
-            has_kafka,
-            Kept(_FRESH_S, stale_s=_STALE_S),
-        )
+        self._platform, self._has_kafka = platform, has_kafka
+        self._kept = Kept(_FRESH_S, stale_s=_STALE_S)
         self._publisher, self._devices = platform.publisher, platform.devices
 
     @cached_property
@@ -180,10 +177,10 @@ class Pages:
             notes.append(_NO_KAFKA)
             return None
 
-        def found() -> Status:
-            return status_of(self._kafka, now_ms=now_ms())
+        def kept() -> Status:
+            return self._kept("kafka", "status", lambda: status_of(self._kafka, now_ms=now_ms()))
 
-        return _read(notes, lambda: self._kept("kafka", "status", found))
+        return _read(notes, kept)
 
     def _newest(self, stream: str) -> object:
         def found() -> object:

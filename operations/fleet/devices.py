@@ -5,7 +5,7 @@ Relayed messages do not prove that the device is alive; they are counted separat
 
 from typing import Final
 
-from fleetlane.events.times import HOUR_MS
+from fleetlane.events.times import DAY_MS, HOUR_MS
 from operations.fleet.fleet import IN_WINDOW, Fleet
 from operations.fleet.questions import (
     Cell,
@@ -21,7 +21,7 @@ from operations.fleet.wording import duration, moment_short, size
 
 COVERAGE_DAYS: Final = (1, 2, 7)
 GAP_MIN_MS: Final = HOUR_MS
-_SQL: Final = queries("devices.sql", in_window=IN_WINDOW)
+_SQL: Final = queries("devices.sql", in_window=IN_WINDOW, day_ms=str(DAY_MS))
 
 COVERAGE: Final = Question(
     name="coverage",
@@ -38,6 +38,24 @@ COVERAGE: Final = Question(
 
 Those ``reported`` sent at least one message directly. Those ``through_gateway`` sent none, but a
 gateway relayed a message of theirs. The ``unregistered`` sent, and are not registered, or revoked.
+"""
+
+
+COVERAGE_BY_FIRMWARE: Final = Question(
+    name="by_firmware",
+    title="Coverage by type and firmware",
+    sql=_SQL["by_firmware"],
+    columns={
+        **cells(device_type="type", firmware="firmware"),
+        **numbers(registered="registered", reported_before="sent the day before"),
+        **numbers(reported="sent in 24 hours", change="change"),
+        "of registered": share("reported", "registered"),
+    },
+    text_columns=2,
+)
+"""Devices that sent directly in the last 24 hours and in those before; the greatest fall first.
+
+Needs two days. Firmware is what a device declared last, null where it never did.
 """
 
 

@@ -26,6 +26,28 @@ with senders as (
 )
 select *, reported / nullif(registered, 0) as share from counted
 
+-- name: by_firmware
+with last as (
+    select device_id, arg_max(firmware, last_received_ms) as firmware
+    from daily where first_received_ms <= $asked_at_ms group by device_id
+), heard as (
+    select
+        device_id,
+        bool_or(received_ms > $asked_at_ms - {day_ms}) as lately,
+        bool_or(received_ms <= $asked_at_ms - {day_ms}) as before
+    from received where {in_window} and via is null group by device_id
+), counted as (
+    select
+        device_type, firmware,
+        count(*) as registered,
+        count(*) filter (before) as reported_before,
+        count(*) filter (lately) as reported
+    from registered left join last using (device_id) left join heard using (device_id)
+    where status != 'revoked' group by device_type, firmware
+)
+select *, reported / registered as share, reported - reported_before as change
+from counted order by change, registered desc, device_type, firmware
+
 -- name: device
 select {seen_keys} from registered left join ({seen}) using (device_id)
 where device_id = $device_id

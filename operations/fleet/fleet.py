@@ -20,6 +20,7 @@ from fleetlane.events.lake.tables import (
     PARKED,
     PARSED,
     RECEIVED,
+    REPEATS,
     Column,
     LakeTable,
 )
@@ -45,17 +46,16 @@ def _columns(table: LakeTable, *names: str) -> tuple[Column, ...]:
 _PARKED: Final = replace(
     PARKED, columns=_columns(PARKED, *({*PARKED.column_names} - {"headers", "body"}))
 )
-_KEPT: Final = replace(
-    EVENTS, columns=_columns(EVENTS, "raw_id", "device_id", "revision", "arrival_ms", "lake_ms")
-)
+_OF_KEPT: Final = _columns(EVENTS, "raw_id", "device_id", "revision", "arrival_ms", "lake_ms")
+_KEPT: Final = {f"kept_{one.name}": replace(one, columns=_OF_KEPT) for one in (EVENTS, REPEATS)}
 _NAMES: Final = {
     **{one.name: one for one in (*QUERIED, OBJECTIVES)},
     "parked_messages": _PARKED,
-    "kept_events": _KEPT,
+    **_KEPT,
 }
 """By what SQL calls them: ``parked`` and ``events`` are columns of many."""
 _ARRIVED_WITHIN_MS: Final = 2 * DAY_MS
-"""How long ago at most ``kept_events`` arrived: they lie by their own days, not by arrival."""
+"""How long ago at most what is kept arrived: they lie by their own days, not by arrival."""
 _REGISTERED: Final = {
     **dict.fromkeys(("device_id", "device_type", "status", "gateway_id"), "varchar"),
     "registered_ms": "bigint",
@@ -83,7 +83,8 @@ class Fleet(AbstractContextManager["Fleet"]):
     """Runs SQL over the lake's tables and ``registered``, as of one time.
 
     Those are ``received``, ``parsed``, ``daily``, ``objectives``, ``parked_messages``, which has
-    no bodies, and ``kept_events``: of two days' messages when their events came into the lake.
+    no bodies, and ``kept_events`` and ``kept_repeats``: of two days' messages when their events
+    came into the lake.
 
     What is written to a table after its first question is not seen.
     """
@@ -157,9 +158,9 @@ class Fleet(AbstractContextManager["Fleet"]):
 
     def _plan(self, name: str, table: LakeTable) -> None:
         since, where = day_of(self.asked_at_ms - HISTORY_DAYS * DAY_MS), None
-        if table is _KEPT:
+        if name in _KEPT:
             where = f"arrival_ms >= {self.asked_at_ms - _ARRIVED_WITHIN_MS}"
-        is_whole = table in (DAILY, _KEPT)
+        is_whole = table is DAILY or name in _KEPT
         rows = rows_of(self._lake, table, since=None if is_whole else since, where=where)
         name_rows(self._connection, f"all_of_{name}", rows)
         columns = _BELIEVED if table is RECEIVED else "*"

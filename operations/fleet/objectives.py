@@ -25,7 +25,7 @@ def objectives_of(flows: Iterable[Flow]) -> Question:
         judged,
         received=f"(select * from received where {_LIVE})",
         parsed=f"(select * from parsed where {_LIVE})",
-        events="kept_events",
+        events="(from kept_events union all from kept_repeats)",
     )
     shares = [f"('{one.stream}', {one.objective.share})" for one in judged if one.objective]
     sql = queries(

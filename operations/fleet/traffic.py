@@ -1,6 +1,6 @@
 """Messages: their lag and size, malformed ones by firmware, and parse times by parser.
 
-Lag is arrival minus the end of the data, as the device states it.
+Lag is arrival minus the end of the data, as the device states it, else its last event's time.
 """
 
 from typing import Final
@@ -38,13 +38,13 @@ LATE: Final = Question(
 
 ``gateway_id`` is the gateway that relayed the last of them, if one did.
 
-Messages that do not state their data's end time are not counted.
+Messages whose data's end is not known are not counted.
 """
 
 
-def _histogram(value: str, where: str) -> str:
+def _histogram(value: str, messages: str) -> str:
     """Messages above ``low`` up to and including ``high``; null is an open end."""
-    return _SQL["histogram"].format(value=value, where=where)
+    return _SQL["histogram"].format(value=value, messages=messages)
 
 
 LAG_BOUNDS_MS: Final = (-1, 10_000, 60_000, 600_000, HOUR_MS, 6 * HOUR_MS, DAY_MS, 7 * DAY_MS)
@@ -70,7 +70,7 @@ _SHARE: Final = ValueCell("share", lambda share: percent(share, 1))
 LAGS: Final = Question(
     name="lags",
     title="Messages by lag",
-    sql=_histogram("received_ms - end_ms", f"{IN_WINDOW} and end_ms is not null"),
+    sql=_histogram("lag_ms", f"({_SQL['lagging']})"),
     columns={"lag": lag_label, **numbers(messages="messages"), "share": _SHARE},
     parameters={"bounds": list(LAG_BOUNDS_MS)},
 )
@@ -84,7 +84,7 @@ SIZE_BOUNDS_BYTES: Final = (
 SIZE_BINS: Final = Question(
     name="bins",
     title="Messages by size",
-    sql=_histogram("body_bytes", IN_WINDOW),
+    sql=_histogram("body_bytes", f"received where {IN_WINDOW}"),
     columns={"size": size_label, **numbers(messages="messages"), "share": _SHARE},
     parameters={"bounds": list(SIZE_BOUNDS_BYTES)},
 )
@@ -99,6 +99,21 @@ SIZES: Final = Question(
     },
 )
 """Of bodies as sent. A quantile is the least value that its share does not exceed."""
+
+OUTSIZED: Final = Question(
+    name="outsized",
+    title="Devices with messages far larger than their stream's",
+    sql=_SQL["outsized"],
+    columns={
+        **cells(device_id="device", device_type="type", firmware="firmware", stream="stream"),
+        **numbers(messages="messages", outsized="far larger"),
+        **cells(size, largest_bytes="largest", usual_bytes="stream's p50"),
+    },
+    parameters={"times_min": 20, "bytes_min": 10_000, "devices_max": 100},
+    text_columns=4,
+    empty="No device sent a message 20 times as large as usual in the last {days} days.",
+)
+"""Devices by stream that sent bodies of so many times its median, and of so many bytes."""
 
 COMPRESSION: Final = Question(
     name="compression",

@@ -1,7 +1,16 @@
+-- name: lagging
+select
+    device_id, device_type, via, received_ms,
+    received_ms - coalesce(end_ms, last_event_ms) as lag_ms
+from received left join (
+    select id, max(last_event_ms) as last_event_ms
+    from parsed where day >= $since_day and last_event_ms is not null group by id
+) using (id)
+where {in_window} and coalesce(end_ms, last_event_ms) is not null
+
 -- name: late
 with lags as (
-    select device_id, device_type, via, received_ms, received_ms - end_ms as lag_ms
-    from received where {in_window} and end_ms is not null
+    {lagging}
 )
 select
     device_id,
@@ -24,6 +33,29 @@ select
     quantile_disc(body_bytes, 0.99) as p99,
     max(body_bytes) as max
 from received where {in_window}
+
+-- name: outsized
+with sized as (
+    select
+        device_id, device_type, firmware, stream, received_ms, body_bytes,
+        quantile_disc(body_bytes, 0.5) over (partition by stream) as usual_bytes
+    from received where {in_window}
+), summed as (
+    select
+        device_id,
+        arg_max(device_type, received_ms) as device_type,
+        arg_max_null(firmware, received_ms) as firmware,
+        stream,
+        count(*) as messages,
+        count(*) filter (body_bytes >= $times_min * usual_bytes) as outsized,
+        max(body_bytes) as largest_bytes,
+        any_value(usual_bytes)::bigint as usual_bytes
+    from sized group by device_id, stream
+)
+select * from summed
+where outsized > 0 and largest_bytes >= $bytes_min
+order by largest_bytes / greatest(usual_bytes, 1) desc, device_id, stream
+limit $devices_max
 
 -- name: compression
 with summed as (
@@ -76,7 +108,7 @@ group by parser order by p95_us desc, parser
 
 -- name: histogram
 with counted as (
-    select histogram({{value}}, $bounds::bigint[]) as counts from received where {{where}}
+    select histogram({{value}}, $bounds::bigint[]) as counts from {{messages}}
 ), bins as (
     select
         unnest([null] || $bounds::bigint[]) as low,

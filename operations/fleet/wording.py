@@ -1,12 +1,13 @@
 """Numbers, sizes, times and shares for people. A share is never rounded to 0 % or 100 %."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from fleetlane.events.times import DAY_MS, EPOCH, HOUR_MS, MILLIS_MAX, MILLIS_MIN, time_text
 
-_UNITS: Final = ((DAY_MS, "day"), (HOUR_MS, "h"), (60_000, "min"), (1_000, "s"))
+_UNITS_MS: Final = ((DAY_MS, "day"), (HOUR_MS, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
+_UNITS_US: Final = ((1_000_000, "s"), (1_000, "ms"), (1, "µs"))
 NONE: Final = "\N{EN DASH}"
 NARROW_SPACE: Final = "\N{NARROW NO-BREAK SPACE}"
 _TENTH: Final = 0.001
@@ -68,13 +69,7 @@ def span(low: int | None, high: int | None, text: Callable[[int], str]) -> str:
 def duration(duration_ms: int) -> str:
     """In its largest unit: ``9 days``, ``3.5 h``, ``40 min``, ``250 ms``."""
     sign = "\N{MINUS SIGN}" if duration_ms < 0 else ""
-    positive_ms = abs(duration_ms)
-    for unit_ms, unit in _UNITS:
-        if positive_ms >= unit_ms:
-            text = f"{positive_ms / unit_ms:.1f}".removesuffix(".0")
-            plural = "s" if unit == "day" and text != "1" else ""
-            return f"{sign}{text}{NARROW_SPACE}{unit}{plural}"
-    return f"{sign}{positive_ms}{NARROW_SPACE}ms"
+    return sign + _in_largest(abs(duration_ms), _UNITS_MS)
 
 
 def ratio(value: float) -> str:
@@ -84,10 +79,15 @@ def ratio(value: float) -> str:
 
 def micros(value: int) -> str:
     """``420 µs``, ``1.5 ms``, ``2 s``."""
-    for unit_us, unit in ((1_000_000, "s"), (1_000, "ms")):
-        if value >= unit_us:
-            return f"{value / unit_us:.1f}".removesuffix(".0") + f"{NARROW_SPACE}{unit}"
-    return f"{value}{NARROW_SPACE}µs"
+    return _in_largest(value, _UNITS_US)
+
+
+def _in_largest(value: int, units: Sequence[tuple[int, str]]) -> str:
+    """In the first of these units that it has one of, else in the last."""
+    of_unit, unit = next((one for one in units if value >= one[0]), units[-1])
+    text = f"{value / of_unit:.1f}".removesuffix(".0")
+    plural = "s" if unit == "day" and text != "1" else ""
+    return f"{text}{NARROW_SPACE}{unit}{plural}"
 
 
 def moment(at_ms: int) -> str:

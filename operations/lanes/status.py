@@ -45,12 +45,11 @@ class KafkaPositions(KafkaReader):
         if listed.errors:  # a part would look as if no query read the rest
             raise KafkaUnreadableError(str(listed.errors[0]))
         names = sorted(one.group_id for one in listed.valid if one.group_id.startswith(prefix))
-        asked = {name: self._asked(name) for name in names}  # a request takes one group alone
+        asked = dict[str, Future[Any]]()
+        for name in names:  # a request takes one group alone
+            group = [ConsumerGroupTopicPartitions(name)]
+            asked |= self._admin.list_consumer_group_offsets(group, request_timeout=_ANSWER_S)
         return {name: _positions_in(_result(answer)) for name, answer in asked.items()}
-
-    def _asked(self, group: str) -> "Future[Any]":
-        asked = [ConsumerGroupTopicPartitions(group)]
-        return self._admin.list_consumer_group_offsets(asked, request_timeout=_ANSWER_S)[group]
 
 
 def _positions_in(answer: ConsumerGroupTopicPartitions) -> dict[Partition, Position]:

@@ -102,18 +102,13 @@ class LaneTally:
     @property
     def counts(self) -> Mapping[Lane, LaneCounts]:
         """All lanes, those without traffic included."""
-        return {
-            lane: LaneCounts(**{one.value: self._attempts[lane, one] for one in Outcome})
-            for lane in Lane
-        }
+        return {lane: _counts(self._attempts, lane) for lane in Lane}
 
     @property
     def streams(self) -> Mapping[str, LaneCounts]:
         """Streams with attempts, sorted."""
-        return {
-            name: LaneCounts(**{one.value: self._of_streams[name, one] for one in Outcome})
-            for name in sorted({name for name, _ in self._of_streams})
-        }
+        names = sorted({name for name, _ in self._of_streams})
+        return {name: _counts(self._of_streams, name) for name in names}
 
     def first_waiting(self, partition: Partition, begin: int) -> int:
         """The first offset from ``begin`` on that was not attempted."""
@@ -125,6 +120,10 @@ class LaneTally:
         """How many records were not attempted, from ``begin`` to before ``end``."""
         attempted = sum(begin <= offset < end for offset in self._offsets[partition])
         return max(0, end - begin - attempted)
+
+
+def _counts[Key](attempts: Counter[tuple[Key, Outcome]], key: Key) -> LaneCounts:
+    return LaneCounts(**{one.value: attempts[key, one] for one in Outcome})
 
 
 def _attempt_in(record: Record) -> Parsed | None:

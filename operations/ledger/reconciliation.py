@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import orjson
 
@@ -15,7 +15,6 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BUFFER_BYTES_MAX
 from fleetlane.events.metadata import Outcome
 from operations.ledger.evidence import Evidence
-from operations.ledger.findings import Finding, Findings
 from operations.ledger.lake_evidence import LakeEvidence
 from operations.ledger.message_evidence import MessageEvidence
 from operations.ledger.message_results import MessageResult, Receipt, result_of
@@ -82,6 +81,37 @@ def _folded(source: RecordSource, evidence: Evidence) -> int | None:
 def _is_unsettled(receipt: Receipt, evidence: Evidence) -> bool:
     found = evidence.by_raw_id.get(receipt.raw_id)
     return result_of(receipt, found).outcome is None or not (found and found.is_received)
+
+
+class Finding(NamedTuple):
+    """A problem with one id; of a record without an id, its position."""
+
+    raw_id: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """The first few problems of each kind, and two counts.
+
+    ``unexpected`` messages are not lost, but their outcome is not what the device expected.
+    ``repeats`` are records whose id was already there, which is fine. ``unreceived`` are ids that
+    landed and are not in ``fleet.received``.
+    """
+
+    lost: tuple[Finding, ...] = ()
+    invented: tuple[Finding, ...] = ()
+    unexpected: tuple[Finding, ...] = ()
+    repeats: int = 0
+    unreceived: int = 0
+
+    def lines(self) -> Iterator[str]:
+        """A line for each finding that needs attention."""
+        for kind in ("lost", "invented", "unexpected"):
+            for raw_id, problem in getattr(self, kind):
+                yield f"{kind}: {raw_id}: {problem}"
+        if self.unreceived:
+            yield f"unreceived: {self.unreceived} messages landed without a row in fleet.received"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,23 +230,22 @@ def _checked(result: MessageResult, payloads: ParkedPayloads) -> MessageResult:
 def _problems(results: Iterable[tuple[str, MessageResult]], *, are_lost: bool) -> Iterator[Finding]:
     for raw_id, result in results:
         if result.problem and (result.outcome is None) is are_lost:
-            yield Finding(raw_id=raw_id, problem=result.problem)
+            yield Finding(raw_id, result.problem)
 
 
 def _invented(evidence: Evidence) -> Iterator[Finding]:
     for raw_id, found in evidence.by_raw_id.items():
         attempt = found.attempt_of(None)
         if not found.landings and (found.attempts or found.event_ids or found.parked):
-            yield Finding(raw_id=raw_id, problem="is downstream, but never landed")
+            yield Finding(raw_id, "is downstream, but never landed")
         elif attempt is not None and attempt.outcome is Outcome.PARSED:
             events, there = found.events_given(attempt), found.events_there(attempt)
             if there > events:
-                problem = f"has {there} events; its parser gave {events}"
-                yield Finding(raw_id=raw_id, problem=problem)
+                yield Finding(raw_id, f"has {there} events; its parser gave {events}")
     for topic, event_id in evidence.unique.invented():
-        yield Finding(raw_id=event_id, problem=f"is in {topic}, but in no canonical topic")
+        yield Finding(event_id, f"is in {topic}, but in no canonical topic")
     for place in sorted(evidence.foreign_downstream - evidence.foreign_raw):
-        yield Finding(raw_id=place, problem="belongs to no message that landed")
+        yield Finding(place, "belongs to no message that landed")
 
 
 def _shown(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from fleetlane.events.job_arguments import LakeTables
-from fleetlane.events.lake.tables import EVENTS, OBJECTIVES
+from fleetlane.events.lake.tables import EVENTS, OBJECTIVES, REPEATS
 from fleetlane.events.times import HOUR_MS, now_ms
 from glue_jobs.engine.session import table_name
 from glue_jobs.fleet_watch.flow_watch import LakeHours
@@ -35,10 +35,12 @@ def written(lake: Lake, messages: list[Timed]) -> None:
     """As the lake has them, with the times at which their events came into it."""
     lake.prepare(LakeTables.EVENTS)
     there = lake.table(EVENTS).schema
-    rows = [tuple(row.get(one.name) for one in there) for sent in messages for row in sent.events()]
     columns = ", ".join(f"{one.name} {one.dataType.simpleString()}" for one in there)
-    events = lake.session.createDataFrame(rows, columns)
-    events.writeTo(table_name(lake.session, EVENTS)).append()
+    for table, some in ((EVENTS, messages[::2]), (REPEATS, messages[1::2])):
+        found = (row for sent in some for row in sent.events())
+        rows = [tuple(row.get(one.name) for one in there) for row in found]
+        events = lake.session.createDataFrame(rows, columns)
+        events.writeTo(table_name(lake.session, table)).append()
     received = records("fleet.received", (one.received() for one in messages))
     parsed = records("fleet.parsed", (row for one in messages for row in one.parsed()))
     lake.query("objectives", LakeTables.FLEET).write(0, [*received, *parsed])

@@ -89,6 +89,22 @@ def test_coverage_by_day_is_that_of_the_truth(fleet: Fleet, known: KnownFleet) -
     assert fleet.ask(devices.COVERAGE_BY_DAY).rows == slow_answers.coverage_by_day(known, 30)
 
 
+def test_coverage_by_firmware_is_that_of_the_truth(fleet: Fleet, known: KnownFleet) -> None:
+    found = fleet.ask(devices.COVERAGE_BY_FIRMWARE, days=2).rows
+
+    assert sorted(found, key=str) == sorted(slow_answers.coverage_by_firmware(known), key=str)
+    assert [row["change"] for row in found] == sorted(row["change"] for row in found)
+
+
+def test_devices_with_far_larger_messages_are_those_of_the_truth(
+    fleet: Fleet, known: KnownFleet
+) -> None:
+    found = fleet.ask(traffic.OUTSIZED, days=WEEK, devices_max=10_000).rows
+
+    assert found == slow_answers.outsized(known, WEEK, times_min=20, bytes_min=10_000)
+    assert found
+
+
 @pytest.mark.parametrize("days", [1, WEEK])
 def test_the_silent_are_those_of_the_truth(fleet: Fleet, known: KnownFleet, days: int) -> None:
     assert fleet.ask(devices.SILENT, days=days).rows == slow_answers.silent(known, days)

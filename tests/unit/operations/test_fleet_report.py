@@ -168,7 +168,7 @@ def test_a_large_share_of_few_messages_is_no_alarm(answers: Answers) -> None:
     )
 
     [classes, text] = headline(page, "over an hour late")
-    assert "46 of the 46 messages that state their data's end time, of 10,377 in all" in text
+    assert "46 of the 46 messages whose data's end is known, of 10,377 in all" in text
     assert "notable" not in classes
 
 

@@ -183,7 +183,7 @@ def test_an_event_that_no_attempt_gave_is_invented() -> None:
 def test_a_record_downstream_that_nobody_can_read_is_invented() -> None:
     ledger = closed([FakeRecord(topic="canonical.thermo", value=b"{", offset=7)], [])
 
-    assert str(ledger.findings.invented[0]).startswith("canonical.thermo/0/7: ")
+    assert ledger.findings.invented[0].raw_id == "canonical.thermo/0/7"
 
 
 def test_a_parked_record_that_is_no_message_leads_back_to_one_that_landed() -> None:

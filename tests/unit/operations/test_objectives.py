@@ -11,7 +11,7 @@ import pytest
 from benchmarks.iceberg_tables import add_rows, folder_catalog
 from clients.lake.laptop_lake import LaptopLake
 from fleetlane.events.lake.objectives import HOPS
-from fleetlane.events.lake.tables import EVENTS, OBJECTIVES, PARSED, RECEIVED
+from fleetlane.events.lake.tables import EVENTS, OBJECTIVES, PARSED, RECEIVED, REPEATS
 from fleetlane.events.times import HOUR_MS, day_of
 from local.demo.lake_tables import make_table
 from operations.fleet.fleet import Fleet, Lake
@@ -31,7 +31,8 @@ def ask(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Ask]:
             rows = {
                 RECEIVED: [one.received() for one in messages],
                 PARSED: [row for one in messages for row in one.parsed()],
-                EVENTS: [row for one in messages for row in one.events()],
+                EVENTS: [row for one in messages[::2] for row in one.events()],
+                REPEATS: [row for one in messages[1::2] for row in one.events()],
                 OBJECTIVES: [dict(one) for one in hours],
             }
             for table, found in rows.items():

@@ -28,6 +28,9 @@ class UnknownToFleetError(FleetlaneError):
 def coverage(
     *,
     by_day: Annotated[bool, typer.Option("--by-day", help="Each of the last 30 days too.")] = False,
+    by_firmware: Annotated[
+        bool, typer.Option("--by-firmware", help="By type and firmware, beside the day before.")
+    ] = False,
     formats: FormatOptions,
     where: PlatformOptions,
 ) -> None:
@@ -39,6 +42,8 @@ def coverage(
         found = [devices.coverage(fleet)]
         if by_day:
             found.insert(0, fleet.ask(devices.COVERAGE_BY_DAY))
+        if by_firmware:
+            found.insert(0, fleet.ask(devices.COVERAGE_BY_FIRMWARE, days=2))
         formats.show(*found, asked_at_ms=fleet.asked_at_ms)
 
 
@@ -65,8 +70,9 @@ def late(
 
 
 def sizes(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
-    """Messages by size, and each stream's compression."""
-    _show(where, formats, traffic.SIZE_BINS, traffic.SIZES, traffic.COMPRESSION, days=days)
+    """Messages by size, devices with far larger ones, and each stream's compression."""
+    asked = (traffic.SIZE_BINS, traffic.SIZES, traffic.OUTSIZED, traffic.COMPRESSION)
+    _show(where, formats, *asked, days=days)
 
 
 def health(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:

@@ -18,8 +18,8 @@ def objective_hours(flows: Iterable[Flow], *, received: str, parsed: str, events
     """The query for rows of ``objectives``, of messages that arrived in some days.
 
     Each name is a relation with the rows of its table: of ``received`` and ``parsed`` those of
-    the same days, of ``events`` at least those whose messages arrived in them. Without a flow that
-    has an objective it gives no rows.
+    the same days, of ``events`` and ``repeats`` together at least those whose messages arrived in
+    them. Without a flow that has an objective it gives no rows.
 
     A message that was parsed, or that waits for longer than allowed, counts; one that was parked
     alone does not, and nothing of a replay with a later revision. One that is late is so by the hop
