@@ -19,7 +19,6 @@ from local.platform import Platform
 from operations.endpoints import PARKED_BUCKET, PAYLOAD_BUCKET
 from operations.ledger.evidence import LEDGER_TOPICS
 from operations.ledger.message_results import Receipt
-from operations.messages.stores import topic_names
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 from tests.e2e.faults import stopped_and_back
@@ -140,7 +139,7 @@ def records_by_topic(platform: Platform) -> Counter[str]:
 def broker_answers(platform: Platform) -> bool:
     try:
         with closing(KafkaReader(platform.endpoints.kafka)) as reader:
-            return bool(topic_names(reader))
+            return bool(reader.all_partitions())
     except KafkaUnreadableError:
         return False
 

@@ -1,5 +1,6 @@
 """Rows of fleet.received, made in the JVM from headers alone."""
 
+from datetime import UTC, datetime
 from hashlib import sha256
 
 import pytest
@@ -13,9 +14,10 @@ from glue_jobs.fleet_metadata.main import as_records, received_rows
 pytestmark = pytest.mark.spark
 
 SCHEMA = (
-    "key binary, value binary, topic string, partition int, offset long,"
+    "key binary, value binary, topic string, partition int, offset long, timestamp timestamp,"
     " headers array<struct<key: string, value: binary>>"
 )
+LANDED = datetime(2025, 11, 3, 14, 5, 9, 250_000, tzinfo=UTC)
 MESSAGE = Message(
     raw_id="1" + "ab" * 16,
     device_id="d-17",
@@ -33,7 +35,7 @@ MESSAGE = Message(
 
 
 def received(spark: SparkSession, headers: list[Header]) -> list[Received]:
-    raw = [(b"k", b"xy", "raw.fast", 1, 42, headers)]
+    raw = [(b"k", b"xy", "raw.fast", 1, 42, LANDED, headers)]
     rows = as_records(received_rows(spark.createDataFrame(raw, SCHEMA))).collect()
     return [received_from(bytes(row.value)) for row in rows]
 
@@ -57,6 +59,7 @@ def test_a_message_is_reported_with_all_that_its_headers_say(spark: SparkSession
         via="gw-1",
         start_ms=-5,
         end_ms=7,
+        landed_ms=1_762_178_709_250,
     )
 
 

@@ -123,4 +123,6 @@ class Worker:
                 self.sink.send(FLEET_HEARTBEATS, beat.to_json())
 
 
-_worker: Final = cache(Worker)
+@cache
+def _worker(arguments: ParseLaneArguments) -> Worker:
+    return Worker(arguments)
