@@ -9,7 +9,7 @@ with counted as (
     select * exclude (day) from ({live}) as live
     anti join counted using (stream, objective, hour_ms)
 ), wanted as (
-    select * from (values {shares}) as given(stream, share)
+    select stream, share::double as share from (values {shares}) as given(stream, share)
 ), windows as (
     select unnest([1, 24, 672]) as hours
 ), summed as (

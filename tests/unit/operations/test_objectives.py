@@ -81,6 +81,7 @@ def test_burn_and_what_is_left_are_of_the_share_that_may_be_late(ask: Ask) -> No
 
     assert (row["messages"], row["late"], row["late_by"]) == (20, 1, "kafka")
     assert (row["burn"], row["budget_left"]) == (pytest.approx(0.5), pytest.approx(0.5))
+    assert isinstance(row["share"], float), "JSON has it"
 
 
 @pytest.mark.parametrize("hop", HOPS)
