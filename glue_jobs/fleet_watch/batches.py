@@ -130,10 +130,8 @@ class WatchBatches:
         try:
             present = self._context.overrides.read()
             flows = self._flows()
-            rate_limit = partial(self._rate_limit, present, flows)
-            added = self._rates.add(
-                batch, number, rate_limit, now_ms=now_ms, streams=flows.keys() or None
-            )
+            rate_limit, known = partial(self._rate_limit, present, flows), flows.keys() or None
+            added = self._rates.add(batch, number, rate_limit, now_ms=now_ms, streams=known)
             self._judge(list(added), present, now_ms)
         except FleetlaneError as problem:
             _log.warning("no device is quarantined for this batch: %s", problem)
@@ -144,10 +142,8 @@ class WatchBatches:
         if judgement.alerts:
             self._context.send(judgement.alerts)
         if judgement.held or judgement.is_over:
-            self._context.overrides.change(
-                lambda others: quarantine.with_held(others, judgement.held, now_ms=now_ms),
-                now_ms=now_ms,
-            )
+            with_held = partial(quarantine.with_held, held=judgement.held, now_ms=now_ms)
+            self._context.overrides.change(with_held, now_ms=now_ms)
         if judgement.left:
             _log.error("%d devices are over their rate limits, and not quarantined", judgement.left)
             self._context.publish({JobMetric.RUNAWAY_DEVICES_LEFT: judgement.left})

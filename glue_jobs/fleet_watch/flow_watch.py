@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import replace
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from py4j.protocol import Py4JError
@@ -37,25 +38,20 @@ class Hours(Protocol):
     def objectives_since(self, since_ms: int) -> Sequence[ObjectiveHour]: ...
 
 
+@dataclass(slots=True)
 class FlowWatch:
     """Judges each hour once, and publishes what it found until the next.
 
     ``send`` returns once alerts are durable. A restart sends the last hour's again, with equal ids.
     """
 
-    def __init__(
-        self,
-        hours: Hours,
-        flows: CurrentFlows,
-        *,
-        send: Callable[[Sequence[Alert]], None],
-        publish: Callable[[Mapping[str, float]], None],
-        now_ms: Callable[[], int],
-    ) -> None:
-        self._hours, self._flows = hours, flows
-        self._send, self._publish, self._now_ms = send, publish, now_ms
-        self._judged_ms: int | None = None
-        self._values: Mapping[str, float] = {}
+    hours: Hours
+    flows: CurrentFlows
+    send: Callable[[Sequence[Alert]], None]
+    publish: Callable[[Mapping[str, float]], None]
+    now_ms: Callable[[], int]
+    _judged_ms: int | None = field(default=None, init=False)
+    _values: Mapping[str, float] = field(default_factory=dict, init=False)
 
     def judge_hours(self) -> None:
         """Judge the hours that are over since the last that was judged; publish what was found.
@@ -71,29 +67,29 @@ class FlowWatch:
                 self._judge(hour_ms)
                 self._judged_ms = hour_ms
         if self._values:
-            self._publish(self._values)
+            self.publish(self._values)
 
     def _last_hour_ms(self) -> int | None:
-        latest_ms = self._hours.latest_ms()
+        latest_ms = self.hours.latest_ms()
         if latest_ms is None:
             return None
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         silent_ms, over_ms = now_ms - SILENT_MS, now_ms - now_ms % HOUR_MS - HOUR_MS
         # A clock that was ahead has counted hours that are not over.
         return max(min(latest_ms, over_ms), silent_ms - silent_ms % HOUR_MS - HOUR_MS)
 
     def _judge(self, at_ms: int) -> None:
-        flows = self._flows.current().by_stream
-        hours = self._hours.since(at_ms - WEEKS * WEEK_MS, flows.keys())
+        flows = self.flows.current().by_stream
+        hours = self.hours.since(at_ms - WEEKS * WEEK_MS, flows.keys())
         found = list(findings(hours, at_ms=at_ms, streams=flows.keys() - canary.STREAMS))
-        of_objectives = self._hours.objectives_since(at_ms - LONGEST_HOURS * HOUR_MS)
+        of_objectives = self.hours.objectives_since(at_ms - LONGEST_HOURS * HOUR_MS)
         fast = list(burning(of_objectives, at_ms=at_ms, flows=flows))
-        now_ms = self._now_ms()
+        now_ms = self.now_ms()
         alerts = [_alert(one, flows[one.hour.stream].owner, now_ms=now_ms) for one in found]
         alerts += [_burn(one, flows[one.stream].owner, at_ms, now_ms=now_ms) for one in fast]
         if alerts:
             _log.warning("%d alerts about flows in the last hour", len(alerts))
-            self._send(alerts)
+            self.send(alerts)
         low = sum(one.kind is AlertKind.LOW_COVERAGE for one in found)
         self._values = {
             JobMetric.LOW_COVERAGE_FLOWS: low,

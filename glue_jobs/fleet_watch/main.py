@@ -46,13 +46,10 @@ def start(session: SparkSession, arguments: FleetWatchArguments) -> Supervisor:
     )
 
     def start_query() -> StreamingQuery:
+        topic, trigger_ms = re.escape(FLEET_RECEIVED), arguments.watch_trigger_ms
         records = raw_records(
-            session,
-            arguments,
-            pattern=re.escape(FLEET_RECEIVED),
-            messages_per_batch_max=RECORDS_PER_BATCH_MAX,
+            session, arguments, pattern=topic, messages_per_batch_max=RECORDS_PER_BATCH_MAX
         )
-        trigger_ms = arguments.watch_trigger_ms
         query = in_batches(
             records, arguments, name=FLEET_WATCH, trigger_ms=trigger_ms, each=batches.handle
         )

@@ -211,9 +211,5 @@ def _over_alert(one: TooFast, rules: QuarantineRules, now_ms: int, until_ms: int
 
 
 def _calm_alert(device_id: str, was: DeviceOverride, now_ms: int) -> Alert:
-    return Alert(
-        id=f"{AlertKind.CALM}/{device_id}/{was.until_ms}",
-        kind=AlertKind.CALM,
-        at_ms=now_ms,
-        device_id=device_id,
-    )
+    its_id = f"{AlertKind.CALM}/{device_id}/{was.until_ms}"
+    return Alert(id=its_id, kind=AlertKind.CALM, at_ms=now_ms, device_id=device_id)

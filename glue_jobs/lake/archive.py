@@ -123,11 +123,8 @@ def _with_references(rows: DataFrame, missed: Mapping[str, NoBody]) -> DataFrame
     is_archived = F.col(WAITS_AT).isNotNull() & F.col("why").isNull()
     reference = F.when(is_archived, F.concat(F.lit(archived_key("")), "sha256"))
     no_body = F.coalesce("no_body", F.when(F.col(WAITS_AT).isNotNull(), F.col("why")))
-    return (
-        rows.join(F.broadcast(why), "sha256", "left")
-        .withColumn("reference", reference)
-        .withColumn("no_body", no_body)
-    )
+    joined = rows.join(F.broadcast(why), "sha256", "left")
+    return joined.withColumn("reference", reference).withColumn("no_body", no_body)
 
 
 def delete_old_days(session: SparkSession, *, now_ms: int, days_max: int) -> None:

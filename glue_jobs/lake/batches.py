@@ -113,9 +113,7 @@ class LakeBatches:
         is_parked = F.col("topic") == PARKED
         erased_until_ms = self._beside.erased_until_ms()
         # It comes by ``unique.<stream>`` too, or came: from the beginning on.
-        again = F.col("topic").isin(
-            [canonical_topic(one) for one in self._beside.deduped.windows_s()]
-        )
+        again = F.col("topic").isin([*map(canonical_topic, self._beside.deduped.windows_s())])
         # Those that several messages may have: of which of them it comes there, nobody knows.
         event = F.col("value").cast("string")
         id_, raw_id = (F.get_json_object(event, f"$.{name}") for name in ("id", "rawid"))

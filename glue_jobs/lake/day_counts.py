@@ -10,17 +10,8 @@ from pyspark.sql import functions as F
 
 from clients.flows.store import CurrentFlows, FlowsUnavailableError
 from fleetlane.events.flows.flow import Flow
+from fleetlane.events.lake import tables
 from fleetlane.events.lake.objectives import objective_hours
-from fleetlane.events.lake.tables import (
-    DAILY,
-    EVENTS,
-    HOURLY,
-    OBJECTIVES,
-    PARSED,
-    RECEIVED,
-    REPEATS,
-    LakeTable,
-)
 from fleetlane.events.times import DAY_MS, EPOCH, HOUR_MS, day_of, now_ms
 from glue_jobs.engine.session import table_name
 from glue_jobs.lake.commits import TableLog
@@ -41,7 +32,7 @@ class DayCounts:
     def __init__(
         self,
         session: SparkSession,
-        logs: Mapping[LakeTable, TableLog],
+        logs: Mapping[tables.LakeTable, TableLog],
         flows: CurrentFlows | None = None,
     ) -> None:
         self._session, self._logs, self._flows = session, logs, flows
@@ -60,7 +51,9 @@ class DayCounts:
 
         And the last two: maybe not all of their hours were over.
         """
-        received, parsed, daily, hourly = map(self._written_at, (RECEIVED, PARSED, DAILY, HOURLY))
+        received, parsed, daily, hourly = map(
+            self._written_at, (tables.RECEIVED, tables.PARSED, tables.DAILY, tables.HOURLY)
+        )
         for written in (received, parsed):
             for day, at in written.items():
                 # An old day's hours say no more when they were written, its devices do.
@@ -77,7 +70,7 @@ class DayCounts:
             return
         self.has_failed = True
         if days := sorted(self._by_device)[-DAYS_AT_ONCE:]:
-            write_days(lambda: daily_rows(*self._of(days)), self._logs[DAILY], check)
+            write_days(lambda: daily_rows(*self._of(days)), self._logs[tables.DAILY], check)
             received, _ = self._of(days[-1:])
             [(latest_ms,)] = received.agg(F.max("received_ms")).collect()
             self._latest_ms = max(self._latest_ms, min(latest_ms or 0, now_ms()))
@@ -92,7 +85,7 @@ class DayCounts:
         if hours_of := sorted(self._by_hour)[-DAYS_AT_ONCE:]:
             write_days(
                 lambda: hourly_rows(*self._of(hours_of), closed_ms=closed_ms),
-                self._logs[HOURLY],
+                self._logs[tables.HOURLY],
                 check,
             )
             self._write_objectives(hours_of, closed_ms, check)
@@ -104,31 +97,29 @@ class DayCounts:
         flows: Sequence[Flow] = ()
         with suppress(FlowsUnavailableError):
             flows = () if self._flows is None else self._flows.current().flows
-        kept = [table_name(self._session, table) for table in (EVENTS, REPEATS)]
+        kept = [table_name(self._session, table) for table in (tables.EVENTS, tables.REPEATS)]
         are_there = all(map(self._session.catalog.tableExists, kept))
         if not (are_there and any(flow.objective for flow in flows)):
             return
         first_ms, last_ms = (DAY_MS * (day - EPOCH.date()).days for day in (days[0], days[-1]))
         arrived = f"arrival_ms between {first_ms} and {last_ms + DAY_MS}"
-        of_tables = (f"select * from {name} where {arrived}" for name in kept)  # noqa: S608 - ours
+        events = " union all ".join(f"select * from {name} where {arrived}" for name in kept)  # noqa: S608 - ours
 
         def rows() -> DataFrame:
-            for table, some in zip((RECEIVED, PARSED), self._of(days), strict=True):
+            for table, some in zip((tables.RECEIVED, tables.PARSED), self._of(days), strict=True):
                 some.createOrReplaceTempView(table.name)
-            names = {table.name: table.name for table in (RECEIVED, PARSED)}
-            hours = self._session.sql(
-                objective_hours(flows, **names, events=f"({' union all '.join(of_tables)})")
-            )
+            names = {table.name: table.name for table in (tables.RECEIVED, tables.PARSED)}
+            hours = self._session.sql(objective_hours(flows, **names, events=f"({events})"))
             return hours.where(F.col("hour_ms") <= closed_ms)
 
-        write_days(rows, self._logs[OBJECTIVES], check)
+        write_days(rows, self._logs[tables.OBJECTIVES], check)
 
     def _of(self, days: Sequence[date]) -> Iterator[DataFrame]:
         """The rows of ``received`` and of ``parsed`` of some days."""
-        for table in (RECEIVED, PARSED):
+        for table in (tables.RECEIVED, tables.PARSED):
             yield self._session.table(self._logs[table].name).where(F.col("day").isin([*days]))
 
-    def _written_at(self, table: LakeTable) -> dict[date, datetime]:
+    def _written_at(self, table: tables.LakeTable) -> dict[date, datetime]:
         """When the days of a table were last written, but for those of long ago."""
         partitions = self._session.table(f"{self._logs[table].name}.partitions")
         rows = partitions.select("partition.day", "last_updated_at").dropna().collect()

@@ -87,11 +87,9 @@ def _start_query(
 ) -> StreamingQuery:
     deduped = DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder))
     devices = ErasedDevices(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables)
+    bodies, flows = _bodies(arguments), _flows(arguments)
     beside = Beside(
-        deduped=deduped,
-        erased_until_ms=devices.erased_until_ms,
-        bodies=_bodies(arguments),
-        flows=_flows(arguments),
+        deduped=deduped, erased_until_ms=devices.erased_until_ms, bodies=bodies, flows=flows
     )
     batches = LakeBatches(session, arguments, guard, beside)
     share = _ARCHIVE_SHARE if arguments.tables is LakeTables.ARCHIVE else 1

@@ -159,9 +159,7 @@ def facts_of(rows: DataFrame, table: LakeTable, *others: Column) -> Row:
 
 def touched(facts: Row) -> Column | None:
     """The condition for partitions that may have the batch's keys; ``None`` if it has no rows."""
-    return in_places(
-        Row(stream=place.stream, day=day) for place in facts[_PLACES] for day in place.days
-    )
+    return in_places(Row(stream=one.stream, day=day) for one in facts[_PLACES] for day in one.days)
 
 
 def in_places(partitions: Iterable[Row], *, of: str = "") -> Column | None:

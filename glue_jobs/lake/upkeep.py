@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from pyspark.sql import SparkSession
@@ -31,6 +31,7 @@ _log = logging.getLogger(__name__)
 type IsKept = Callable[[], bool]
 
 
+@dataclass(slots=True)
 class LeaseGuard:
     """Hands out one turn at a time. The first waits for the lease; then it is kept renewed.
 
@@ -38,36 +39,32 @@ class LeaseGuard:
     is still renewed: once it is lost, the next turn waits for it again.
     """
 
-    def __init__(
-        self,
-        lease: Lease,
-        *,
-        prepare: Callable[[], None],
-        keep: Callable[[Lease], IsKept] = keep_renewed,
-    ) -> None:
-        self._lease, self._prepare, self._keep = lease, prepare, keep
-        self._lock = threading.Lock()
-        self._is_kept: IsKept | None = None
-        self._is_prepared = False
-        self.token = 0
-        """Grows whenever the lease was taken: what was known of the tables before may be old."""
+    lease: Lease
+    prepare: Callable[[], None]
+    keep: Callable[[Lease], IsKept] = keep_renewed
+    token: int = field(default=0, init=False)
+    """Grows whenever the lease was taken: what was known of the tables before may be old."""
+
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _is_kept: IsKept | None = field(default=None, init=False)
+    _is_prepared: bool = field(default=False, init=False)
 
     def check(self) -> None:
         """Raise ``LeaseLostError`` unless the lease is surely held at this moment."""
-        self._lease.check()
+        self.lease.check()
 
     @contextmanager
     def turn(self) -> Iterator[Callable[[], None]]:
         """A turn, and what raises ``LeaseLostError``, as this does, once nothing may be written."""
         with self._lock:
             if self._is_kept is None or not self._is_kept():
-                self.token = self._lease.take()
-                self._is_kept, self._is_prepared = self._keep(self._lease), False
+                self.token = self.lease.take()
+                self._is_kept, self._is_prepared = self.keep(self.lease), False
             if not self._is_prepared:
-                self._prepare()
+                self.prepare()
                 self._is_prepared = True
-            self._lease.check()
-            yield self._lease.check
+            self.lease.check()
+            yield self.lease.check
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +131,7 @@ def compacted(
         repeats = _drop_repeats(session, table, check)
         files = _rewritten_files(session, table, check)
         check()
-        _call(session, f"rewrite_manifests(table => '{_in_catalog(session, table)}')")
+        _call(session, "rewrite_manifests", table)
         done[table.name] = (
             f"{files['rewritten_data_files_count']} files became {files['added_data_files_count']},"
             f" repeats dropped in {repeats} partitions"
@@ -147,12 +144,8 @@ def expired(session: SparkSession, tables: Iterable[LakeTable], *, now_ms: int) 
     before = rfc3339(now_ms - SNAPSHOT_DAYS * DAY_MS)
     done = {}
     for table in tables:
-        name = _in_catalog(session, table)
-        [files] = _call(
-            session,
-            f"expire_snapshots(table => '{name}', older_than => TIMESTAMP '{before}',"
-            f" retain_last => {SNAPSHOTS_KEPT})",
-        )
+        kept = f"older_than => TIMESTAMP '{before}', retain_last => {SNAPSHOTS_KEPT}"
+        [files] = _call(session, "expire_snapshots", table, kept)
         done[table.name] = f"{files['deleted_data_files_count']} data files deleted"
     return done
 
@@ -177,12 +170,9 @@ def erased(session: SparkSession, tables: Iterable[LakeTable], device_id: str) -
 def _rewritten_files(session: SparkSession, table: LakeTable, check: Check) -> Mapping[str, object]:
     def attempt() -> Sequence[dict[str, object]]:
         check()
-        return _call(
-            session,
-            f"rewrite_data_files(table => '{_in_catalog(session, table)}',"
-            f" strategy => '{'sort' if table.sorted_by else 'binpack'}',"
-            f" options => map('min-input-files', '{_FILES_TO_REWRITE_MIN}'))",
-        )
+        strategy = f"strategy => '{'sort' if table.sorted_by else 'binpack'}'"
+        options = f"options => map('min-input-files', '{_FILES_TO_REWRITE_MIN}')"
+        return _call(session, "rewrite_data_files", table, strategy, options)
 
     return until_unopposed(attempt, log=TableLog(session, table))[0]
 
@@ -205,9 +195,10 @@ def _drop_repeats(session: SparkSession, table: LakeTable, check: Check) -> int:
     return len(places)
 
 
-def _in_catalog(session: SparkSession, table: LakeTable) -> str:
-    return table_name(session, table).removeprefix(f"{CATALOG}.")
-
-
-def _call(session: SparkSession, procedure: str) -> Sequence[dict[str, object]]:
-    return [row.asDict() for row in session.sql(f"CALL {CATALOG}.system.{procedure}").collect()]
+def _call(
+    session: SparkSession, procedure: str, table: LakeTable, *arguments: str
+) -> Sequence[dict[str, object]]:
+    name = table_name(session, table).removeprefix(f"{CATALOG}.")
+    given = ", ".join((f"table => '{name}'", *arguments))
+    called = session.sql(f"CALL {CATALOG}.system.{procedure}({given})")
+    return [row.asDict() for row in called.collect()]

@@ -61,13 +61,9 @@ def landed_hours(judged: DataFrame, *, counted_until_ms: int) -> list[LandedHour
         *(F.count_if(F.col("end") == end).alias(end) for end in _ENDS),
     )
     place = F.row_number().over(Window.partitionBy(*group).orderBy("arrival_ms", "id"))
-    named = (
-        judged.where(F.col("end") == MISSING)
-        .withColumn("place", place)
-        .where(f"place <= {NAMED_MAX}")
-    )
+    missing = judged.where(F.col("end") == MISSING).withColumn("place", place)
     messages = defaultdict[tuple[Any, ...], list[MissingMessage]](list)
-    for row in named.collect():
+    for row in missing.where(f"place <= {NAMED_MAX}").collect():
         one = MissingMessage(id=row.id, sha256=row.sha256, problem=row.problem)
         messages[row.hour_ms, row.stream, row.lane].append(one)
     return [

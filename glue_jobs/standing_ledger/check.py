@@ -107,10 +107,9 @@ class LedgerCheck:
         over = {one for one in hours if one + HOUR_MS + self.settled_after_ms <= all_read_ms}
         if counted is not None and not counted.is_whole:
             over = {one for one in over if one < counts_from_ms}
-        if found:
-            self.tables.write(
-                [one.record(is_over=one.key[0] in over, checked_ms=now_ms) for one in found]
-            )
+        records = [one.record(is_over=one.key[0] in over, checked_ms=now_ms) for one in found]
+        if records:
+            self.tables.write(records)
         self._report(found, now_ms)
         unsettled = {one.key[0] for one in found if not one.is_settled}
         self._open = (hours - over) | (hours & unsettled)

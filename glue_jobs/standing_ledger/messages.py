@@ -106,14 +106,8 @@ def _with_best_attempts(known: DataFrame, lake: LakeRows) -> DataFrame:
     outcomes = F.array(*(F.lit(one.value) for one in OUTCOMES_BY_RANK))
     rank = F.array_position(outcomes, F.col("outcome"))
     place = [F.col(f"source_{name}").alias(name) for name in _PLACE]
-    best = F.struct(
-        rank.alias("rank"),
-        F.coalesce("revision", F.lit(0)).alias("revision"),
-        "attempt",
-        "events",
-        "parser",
-        *_PLACE,
-    )
+    revision = F.coalesce("revision", F.lit(0)).alias("revision")
+    best = F.struct(rank.alias("rank"), revision, "attempt", "events", "parser", *_PLACE)
     names = ("id", "outcome", "revision", "attempt", "events", "parser")
     tries = lake.parsed.select(*names, *place)
     if lake.raw is None:
@@ -121,9 +115,8 @@ def _with_best_attempts(known: DataFrame, lake: LakeRows) -> DataFrame:
     else:
         digests = lake.raw.select(*_PLACE, F.col("sha256").alias("read_sha256"))
         read = tries.join(digests, list(_PLACE), "left")
-    counts = read.groupBy(F.col("id").alias("attempt_id"), "read_sha256").agg(
-        F.max(best).alias("best")
-    )
+    by_bytes = read.groupBy(F.col("id").alias("attempt_id"), "read_sha256")
+    counts = by_bytes.agg(F.max(best).alias("best"))
     is_its = (
         F.col("sha256").isNull()
         | (F.col("read_sha256") == F.col("sha256"))
@@ -151,16 +144,15 @@ def _with_what_is_kept(attempted: DataFrame, lake: LakeRows) -> DataFrame:
     kept = events.groupBy("id", "kept_revision").agg(
         F.count_distinct("event_id").alias("kept_events"), F.collect_set("kept_by").alias("kept_by")
     )
-    parked = lake.parked.select("id", F.col("attempt").alias("parked_attempt"), "parked_from")
-    copies = parked.groupBy("id", "parked_attempt").agg(
-        F.collect_set("parked_from").alias("parked_from")
-    )
+    parked = lake.parked.groupBy("id", F.col("attempt").alias("parked_attempt"))
+    copies = parked.agg(F.collect_set("parked_from").alias("parked_from"))
     foreign = (
         lake.parked.where(F.col("reason") == ParkedReason.BAD_ENVELOPE)
         .select(F.col("parked_from").alias("latest_place"), F.lit(1).alias("is_foreign"))
         .distinct()
     )
     is_by_another = F.exists("kept_by", lambda one: one != F.col("best.parser"))
+    is_counted = F.col("stream").isin(sorted(lake.counted_streams))
     return (
         attempted.withColumn("kept_revision", F.col("best.revision"))
         .withColumn("parked_attempt", F.col("best.attempt"))
@@ -169,11 +161,7 @@ def _with_what_is_kept(attempted: DataFrame, lake: LakeRows) -> DataFrame:
         .join(copies, ["id", "parked_attempt"], "left")
         .withColumn("latest_place", _place("latest"))
         .join(F.broadcast(foreign), "latest_place", "left")
-        .withColumn(
-            "is_counted",
-            F.col("stream").isin(sorted(lake.counted_streams))
-            & ~F.coalesce(is_by_another, F.lit(False)),  # noqa: FBT003
-        )
+        .withColumn("is_counted", is_counted & ~F.coalesce(is_by_another, F.lit(False)))  # noqa: FBT003
     )
 
 
@@ -184,13 +172,12 @@ def _with_positions(messages: DataFrame, positions: DataFrame) -> DataFrame:
     """
     decides = F.when(F.col("best.rank") > 1, F.struct(*(f"best.{name}" for name in _PLACE)))
     at = F.struct("begins", "passed", "kept", "archived").alias("at")
+    known = F.broadcast(positions.select("topic", "partition", at))
     return (
         messages.withColumn("decides", F.coalesce(decides, F.col("latest")))
         .withColumn("topic", F.col("decides.topic"))
         .withColumn("partition", F.col("decides.partition"))
-        .join(
-            F.broadcast(positions.select("topic", "partition", at)), ["topic", "partition"], "left"
-        )
+        .join(known, ["topic", "partition"], "left")
     )
 
 

@@ -136,8 +136,4 @@ class NotedPositions:
 
 
 def _has_read(read: Offsets, noted: Positions, is_topic: Callable[[str], object]) -> bool:
-    return all(
-        read.get(partition, 0) >= end
-        for partition, end in noted.ends.items()
-        if is_topic(partition[0])
-    )
+    return all(read.get(one, 0) >= end for one, end in noted.ends.items() if is_topic(one[0]))

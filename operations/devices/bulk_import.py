@@ -138,10 +138,8 @@ class DeviceImport:
             there = self._registry.find_all(
                 device.device_id for _, device in chunk if isinstance(device, RegisteredDevice)
             )
-            for line, device in chunk:
-                found = (
-                    [device] if isinstance(device, str) else _conflicts(line, device, there, seen)
-                )
+            for line, one in chunk:
+                found = [one] if isinstance(one, str) else _conflicts(line, one, there, seen)
                 yield from (f"line {line}: {problem}" for problem in found)
             on_line(chunk[-1][0])
 

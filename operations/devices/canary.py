@@ -33,9 +33,7 @@ def canary_device(
     key: DeviceKey, device_id: str = DEVICE_ID, *, now_ms: int, keys_before: tuple[Jwk, ...] = ()
 ) -> RegisteredDevice:
     """The device that signs with this key: the canary, or another of ours."""
+    keys = (key.public_jwk, *keys_before)
     return RegisteredDevice(
-        device_id=device_id,
-        device_type=DEVICE_TYPE,
-        keys=(key.public_jwk, *keys_before),
-        registered_ms=now_ms,
+        device_id=device_id, device_type=DEVICE_TYPE, keys=keys, registered_ms=now_ms
     )

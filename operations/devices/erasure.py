@@ -41,11 +41,9 @@ def traces_of(device_id: str, store: RecordStore) -> DeviceTraces:
         if reference is not None:
             keys.add(reference.decode(errors="replace"))
     parked = frozenset(map(parked_key, keys))
-    landed = keys - parked
-    marks = {landed_key(key) for key in landed if key.startswith(UPLOADS)}
-    return DeviceTraces(
-        records=dict(sorted(records.items())), landed=frozenset(landed | marks), parked=parked
-    )
+    landed = frozenset(keys - parked)
+    landed |= {landed_key(key) for key in landed if key.startswith(UPLOADS)}  # their marks
+    return DeviceTraces(records=dict(sorted(records.items())), landed=landed, parked=parked)
 
 
 type Delete = Callable[[str], None]

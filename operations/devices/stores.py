@@ -130,9 +130,8 @@ def _with_key(device: devices.RegisteredDevice, key: devices.Jwk) -> devices.Reg
         raise KeyChangeError(device.device_id, f"has another key named {kid!r}")
     if len(device.keys) >= devices.KEYS_MAX:
         names = ", ".join(held["kid"] for held in device.keys)
-        raise KeyChangeError(
-            device.device_id, f"has {len(device.keys)} keys, the most allowed: {names}"
-        )
+        problem = f"has {len(device.keys)} keys, the most allowed: {names}"
+        raise KeyChangeError(device.device_id, problem)
     return replace(device, keys=(*device.keys, key))
 
 

@@ -52,6 +52,7 @@ COVERAGE_BY_FIRMWARE: Final = Question(
         "of registered": share("reported", "registered"),
     },
     text_columns=2,
+    empty="No device is registered.",
 )
 """Devices that sent directly in the last 24 hours and in those before; the greatest fall first.
 

@@ -48,11 +48,9 @@ def _dataset(table: Table, tasks: Iterable[FileScanTask], *, day_at: int) -> ds.
     for task in tasks:
         scheme, netloc, path = PyArrowFileIO.parse_location(task.file.file_path)
         day = pa.scalar(task.file.partition[day_at], pa.int32()).cast(pa.date32())
-        fragment = _PARQUET.make_fragment(
-            path,
-            filesystem=io.fs_by_scheme(scheme, netloc),
-            partition_expression=ds.field("day") == day,
+        files, is_its_day = io.fs_by_scheme(scheme, netloc), ds.field("day") == day
+        fragments.append(
+            _PARQUET.make_fragment(path, filesystem=files, partition_expression=is_its_day)
         )
-        fragments.append(fragment)
     schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
     return ds.FileSystemDataset(fragments, schema, _PARQUET)

@@ -1,13 +1,12 @@
 """Numbers, sizes, times and shares for people. A share is never rounded to 0 % or 100 %."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Final
 
 from fleetlane.events.times import DAY_MS, EPOCH, HOUR_MS, MILLIS_MAX, MILLIS_MIN, time_text
 
-_UNITS_MS: Final = ((DAY_MS, "day"), (HOUR_MS, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
-_UNITS_US: Final = ((1_000_000, "s"), (1_000, "ms"), (1, "µs"))
+_UNITS: Final = ((DAY_MS, "day"), (HOUR_MS, "h"), (60_000, "min"), (1_000, "s"))
 NONE: Final = "\N{EN DASH}"
 NARROW_SPACE: Final = "\N{NARROW NO-BREAK SPACE}"
 _TENTH: Final = 0.001
@@ -69,7 +68,13 @@ def span(low: int | None, high: int | None, text: Callable[[int], str]) -> str:
 def duration(duration_ms: int) -> str:
     """In its largest unit: ``9 days``, ``3.5 h``, ``40 min``, ``250 ms``."""
     sign = "\N{MINUS SIGN}" if duration_ms < 0 else ""
-    return sign + _in_largest(abs(duration_ms), _UNITS_MS)
+    positive_ms = abs(duration_ms)
+    for unit_ms, unit in _UNITS:
+        if positive_ms >= unit_ms:
+            text = f"{positive_ms / unit_ms:.1f}".removesuffix(".0")
+            plural = "s" if unit == "day" and text != "1" else ""
+            return f"{sign}{text}{NARROW_SPACE}{unit}{plural}"
+    return f"{sign}{positive_ms}{NARROW_SPACE}ms"
 
 
 def ratio(value: float) -> str:
@@ -79,15 +84,10 @@ def ratio(value: float) -> str:
 
 def micros(value: int) -> str:
     """``420 µs``, ``1.5 ms``, ``2 s``."""
-    return _in_largest(value, _UNITS_US)
-
-
-def _in_largest(value: int, units: Sequence[tuple[int, str]]) -> str:
-    """In the first of these units that it has one of, else in the last."""
-    of_unit, unit = next((one for one in units if value >= one[0]), units[-1])
-    text = f"{value / of_unit:.1f}".removesuffix(".0")
-    plural = "s" if unit == "day" and text != "1" else ""
-    return f"{text}{NARROW_SPACE}{unit}{plural}"
+    for unit_us, unit in ((1_000_000, "s"), (1_000, "ms")):
+        if value >= unit_us:
+            return f"{value / unit_us:.1f}".removesuffix(".0") + f"{NARROW_SPACE}{unit}"
+    return f"{value}{NARROW_SPACE}µs"
 
 
 def moment(at_ms: int) -> str:

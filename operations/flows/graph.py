@@ -102,20 +102,17 @@ class FlowGraph:
             one: (_left_px(self.nodes[one].kind), round(_HEADER_PX + row * _ROW_PX))
             for one, row in rows.items()
         }
-        return (
-            templates_in(Path(__file__).parent)
-            .get_template("graph.svg.j2")
-            .render(
-                width=2 * _MARGIN_PX + _COLUMN_PX * (len(_COLUMNS) - 1) + _NODE_PX,
-                height=round(_HEADER_PX + _ROW_PX * (1 + max(rows.values(), default=0)))
-                + _MARGIN_PX,
-                columns=[(_left_px(kind), title) for kind, title in _COLUMNS.items()],
-                nodes=[(self.nodes[one], *place) for one, place in places.items()],
-                edges=[(*places[one], *places[two]) for one, two in self.edges],
-                node_px=_NODE_PX,
-                node_height_px=_NODE_HEIGHT_PX,
-                links=links,
-            )
+        rows_px = _ROW_PX * (1 + max(rows.values(), default=0))
+        template = templates_in(Path(__file__).parent).get_template("graph.svg.j2")
+        return template.render(
+            width=2 * _MARGIN_PX + _COLUMN_PX * (len(_COLUMNS) - 1) + _NODE_PX,
+            height=round(_HEADER_PX + rows_px) + _MARGIN_PX,
+            columns=[(_left_px(kind), title) for kind, title in _COLUMNS.items()],
+            nodes=[(self.nodes[one], *place) for one, place in places.items()],
+            edges=[(*places[one], *places[two]) for one, two in self.edges],
+            node_px=_NODE_PX,
+            node_height_px=_NODE_HEIGHT_PX,
+            links=links,
         )
 
     def _rows(self) -> Mapping[str, float]:
@@ -160,13 +157,12 @@ class _Builder:
         """A flow, with all that its messages and events pass."""
         api = self._node("api", Kind.API, "HTTPS API")
         types = sorted(flow.devices.types or flow.device_types)
-        devices = self._node(
-            f"devices/{','.join(types)}", Kind.DEVICES, ", ".join(types) or "any device"
-        )
+        label = ", ".join(types) or "any device"
+        devices = self._node(f"devices/{','.join(types)}", Kind.DEVICES, label)
         lane = self._node(f"lane/{flow.lane}", Kind.LANE, f"{flow.lane} lane")
         parsers = ", ".join(dict.fromkeys(rule.use for rule in flow.parsers))
-        about = f"owner {flow.owner}; parsers {parsers}"
-        node = self._node(f"flow/{flow.stream}", Kind.FLOW, flow.stream, flow.owner, about)
+        more = {"note": flow.owner, "about": f"owner {flow.owner}; parsers {parsers}"}
+        node = self._node(f"flow/{flow.stream}", Kind.FLOW, flow.stream, **more)
         self.edges += [(devices, api), (lane, node)]
         for kind in (None, *sorted(flow.device_types)):
             raw = flow.raw_topic(flow.lane, device_type=kind)
@@ -183,9 +179,8 @@ class _Builder:
             if name in kept:
                 self.edges.append((topic, events))
 
-    def _node(self, name: str, kind: Kind, label: str, note: str = "", about: str = "") -> str:
-        made = Node(id=name, kind=kind, label=label, note=note, about=about)
-        self.nodes.setdefault(name, made)
+    def _node(self, name: str, kind: Kind, label: str, **more: str) -> str:
+        self.nodes.setdefault(name, Node(id=name, kind=kind, label=label, **more))
         return name
 
 

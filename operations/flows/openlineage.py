@@ -11,6 +11,7 @@ from openlineage.client import OpenLineageClient, set_producer
 from openlineage.client.event_v2 import InputDataset, Job, JobEvent, OutputDataset
 from openlineage.client.facet_v2 import documentation_job, job_type_job, ownership_job
 from openlineage.client.facet_v2 import schema_dataset as schemas
+from openlineage.client.serde import Serde
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import PublishedFlows
@@ -48,6 +49,11 @@ def job_events(published: PublishedFlows, resources: StageResources) -> Iterator
                 for _, topic, _ in topics_of_events(flow)
             ],
         )
+
+
+def lineage_lines(published: PublishedFlows, resources: StageResources) -> Iterator[str]:
+    """The same as JSON, an event a line."""
+    return map(Serde.to_json, job_events(published, resources))
 
 
 def _facets(flow: Flow) -> dict[str, Any]:

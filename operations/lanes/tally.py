@@ -58,9 +58,8 @@ class ParseDelays:
         )
         if not waited:
             return None
-        return Delays(
-            messages=len(waited), p50_s=_quantile(waited, 0.5), p95_s=_quantile(waited, 0.95)
-        )
+        p50_s, p95_s = (_quantile(waited, share) for share in (0.5, 0.95))
+        return Delays(messages=len(waited), p50_s=p50_s, p95_s=p95_s)
 
 
 def _quantile(values_ms: list[int], share: float) -> float:

@@ -194,9 +194,9 @@ def reconcile(
         unanswered=_unanswered(landed, accepted.keys()),
         seconds=round(seconds, 3),
         findings=Findings(
-            lost=_shown(_problems(results, are_lost=True)),
-            invented=_shown(invented),
-            unexpected=_shown(_problems(results, are_lost=False)),
+            lost=tuple(islice(_problems(results, are_lost=True), _SHOWN_MAX)),
+            invented=tuple(invented[:_SHOWN_MAX]),
+            unexpected=tuple(islice(_problems(results, are_lost=False), _SHOWN_MAX)),
             repeats=evidence.repeats,
             unreceived=sum(not found.is_received for _, found in landed),
         ),
@@ -218,12 +218,11 @@ def _unanswered(
 def _checked(result: MessageResult, payloads: ParkedPayloads) -> MessageResult:
     """Check that the bytes of a message parked by reference are really there."""
     copy = result.copy
-    if copy is None or copy.reference is None:
-        return result
-    try:
-        payloads.get(copy.reference, body_bytes=copy.body_bytes, bytes_max=BUFFER_BYTES_MAX)
-    except FleetlaneError as problem:
-        return replace(result, outcome=None, problem=f"parked by reference, but {problem}")
+    if copy is not None and copy.reference is not None:
+        try:
+            payloads.get(copy.reference, body_bytes=copy.body_bytes, bytes_max=BUFFER_BYTES_MAX)
+        except FleetlaneError as problem:
+            return replace(result, outcome=None, problem=f"parked by reference, but {problem}")
     return result
 
 
@@ -246,7 +245,3 @@ def _invented(evidence: Evidence) -> Iterator[Finding]:
         yield Finding(event_id, f"is in {topic}, but in no canonical topic")
     for place in sorted(evidence.foreign_downstream - evidence.foreign_raw):
         yield Finding(place, "belongs to no message that landed")
-
-
-def _shown(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    return tuple(islice(findings, _SHOWN_MAX))

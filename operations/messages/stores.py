@@ -36,7 +36,7 @@ class NoSuchTopicError(FleetlaneError):
 
 
 def tail(
-    bootstrap_servers: str,
+    servers: str,
     topic: str,
     *,
     from_beginning: bool,
@@ -46,13 +46,13 @@ def tail(
 ) -> Generator[Record]:
     """Give records of a topic, as they are written; ends after ``silence_s_max`` without one.
 
-    What it does not take breaks no silence. Raises as ``topic_names``, or ``NoSuchTopicError``.
+    What it does not take breaks no silence. Raises ``KafkaUnreadableError``, or
+    ``NoSuchTopicError``.
     """
-    reader = KafkaReader(
-        bootstrap_servers, topics=[topic], is_from_end=not from_beginning, security=security
-    )
+    reader = KafkaReader(servers, topics=[topic], is_from_end=not from_beginning, security=security)
     with closing(reader):
-        topics = topic_names(reader)
+        names = dict.fromkeys(name for name, _ in reader.all_partitions())
+        topics = [name for name in names if not name.startswith("__")]  # but Kafka's own
         if topic not in topics:
             raise NoSuchTopicError(topic, ", ".join(topics))
         newest_s = time.monotonic()
@@ -66,12 +66,6 @@ def tail(
                 return
             elif not records:
                 time.sleep(_POLL_INTERVAL_S)
-
-
-def topic_names(reader: KafkaReader) -> tuple[str, ...]:
-    """All topics, sorted, except for Kafka's own; raises ``KafkaUnreadableError``."""
-    names = dict.fromkeys(name for name, _ in reader.all_partitions())
-    return tuple(name for name in names if not name.startswith("__"))
 
 
 _DELIVERY_TIMEOUT_S: Final = 30.0

@@ -17,8 +17,8 @@ from fleetlane.events.times import day_of
 from operations.fleet.tables import planned_table
 from operations.messages.parked import message_in
 from operations.messages.stores import RecordStore, StoredPayloads
-from operations.replay.landing import NextAttempt, ReplayPlan, TooManyMessagesError, with_payloads
-from operations.replay.plans import ArrivalRange
+from operations.replay.landing import NextAttempt, ReplayPlan, with_payloads
+from operations.replay.plans import ArrivalRange, Seen
 
 _AGAIN: Final = r"raw\.(bulk(\.over)?\.replayed|slow(\.over)?)"
 
@@ -114,35 +114,26 @@ def archive_plan(
     with the body of its first landing; where that is not in the archive, or its payload is gone,
     the plan has it among the expired.
     """
-    first = dict[str, tuple[KafkaPosition, PayloadReference | None]]()
-    attempts, revision, unreadable = dict[str, int](), 0, 0
+    seen, unreadable = Seen(messages_max=messages_max), 0
     for row in records.read():
         raw_id, record = row["id"], _record(row)
         message = message_in(record) if _is_first(row) else None
         if _is_first(row) and message is None:
             unreadable += 1
             continue
-        attempts[raw_id] = max(attempts.get(raw_id, 0), row["attempt"] or 1)
-        revision = max(revision, row["revision"])
-        if len(attempts) > messages_max:
-            raise TooManyMessagesError(len(attempts), messages_max)
+        seen.add(raw_id, row["attempt"] or 1, row["revision"])
         if message is not None:
-            first.setdefault(raw_id, (record.position, message.reference))
+            seen.first.setdefault(raw_id, (record.position, message.reference))
     for record in () if later is None else later.matching(_AGAIN):
         again = message_in(record)
-        if again is not None and again.raw_id in attempts:
-            attempts[again.raw_id] = max(attempts[again.raw_id], again.attempt)
-            revision = max(revision, again.revision)
-    chosen = (
-        (one, at, NextAttempt(attempt=attempts[one] + 1, revision=revision + 1, reference=body))
-        for one, (at, body) in first.items()
-    )
-    found, expired = with_payloads(chosen, payloads.located)
+        if again is not None and again.raw_id in seen.attempts:
+            seen.add(again.raw_id, again.attempt, again.revision)
+    found, expired = with_payloads(seen.chosen(), payloads.located)
     return ReplayPlan(
         pattern=RAW.name,
         since_ms=None,
         attempts=found,
-        expired=(*(one for one in attempts if one not in first), *expired),
+        expired=(*(one for one in seen.attempts if one not in seen.first), *expired),
         unreadable=unreadable,
     )
 

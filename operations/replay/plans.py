@@ -6,16 +6,15 @@ next revision.
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from copy import replace
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import msgspec
 
 from fleetlane.events import headers as ce
-from fleetlane.events.envelope import KafkaPosition, Message, Record
+from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference
 from fleetlane.events.metadata import IS_THROUGH, Parsed, parsed_from, weight
 from fleetlane.events.times import HOUR_MS
 from fleetlane.events.topic_patterns import stream_pattern
@@ -116,6 +115,29 @@ class ArrivalRange:
         return message.stream == self.stream and self.from_ms <= message.arrival_millis < self.to_ms
 
 
+@dataclass(slots=True, kw_only=True)
+class Seen:
+    """Messages that are to land again, each once: with an attempt and revision beyond all seen."""
+
+    messages_max: int
+    attempts: dict[str, int] = field(default_factory=dict)
+    first: dict[str, tuple[KafkaPosition, PayloadReference | None]] = field(default_factory=dict)
+    revision: int = 0
+
+    def add(self, raw_id: str, attempt: int, revision: int) -> None:
+        """Add one landing of a message; raises ``TooManyMessagesError``."""
+        self.attempts[raw_id] = max(self.attempts.get(raw_id, 0), attempt)
+        self.revision = max(self.revision, revision)
+        if len(self.attempts) > self.messages_max:
+            raise TooManyMessagesError(len(self.attempts), self.messages_max)
+
+    def chosen(self) -> Iterator[tuple[str, KafkaPosition, NextAttempt]]:
+        """Those whose ``first`` record is known, with what ``with_payloads`` needs."""
+        for one, (at, reference) in self.first.items():
+            attempt, revision = self.attempts[one] + 1, self.revision + 1
+            yield one, at, NextAttempt(attempt=attempt, revision=revision, reference=reference)
+
+
 def raw_plan(
     store: RecordStore, payloads: StoredPayloads, wanted: ArrivalRange, *, messages_max: int
 ) -> ReplayPlan:
@@ -126,30 +148,11 @@ def raw_plan(
     have waited in the spool.
     """
     pattern, since_ms = stream_pattern(wanted.stream), max(0, wanted.from_ms - CLOCKS_APART_MS_MAX)
-    found, revision = _found(store.matching(pattern, since_ms=since_ms), wanted, messages_max)
-    chosen = (
-        (raw_id, position, replace(planned, revision=revision + 1))
-        for raw_id, (position, planned) in found.items()
-    )
-    attempts, expired = with_payloads(chosen, payloads.located)
-    return ReplayPlan(pattern=pattern, since_ms=since_ms, attempts=attempts, expired=expired)
-
-
-def _found(
-    records: Iterable[Record], wanted: ArrivalRange, messages_max: int
-) -> tuple[dict[str, tuple[KafkaPosition, NextAttempt]], int]:
-    """The first copy of each message, and what is next for it, by raw id; the highest revision."""
-    found, revision = dict[str, tuple[KafkaPosition, NextAttempt]](), 0
-    stream = (ce.TYPE, wanted.stream.encode())
-    for record in records:
+    seen, stream = Seen(messages_max=messages_max), (ce.TYPE, wanted.stream.encode())
+    for record in store.matching(pattern, since_ms=since_ms):
         message = message_in(record) if stream in record.headers else None
-        if message is None or not wanted.takes(message):
-            continue
-        first = NextAttempt(attempt=0, revision=0, reference=message.reference)
-        position, planned = found.get(message.raw_id, (record.position, first))
-        planned = replace(planned, attempt=max(planned.attempt, message.attempt + 1))
-        found[message.raw_id] = position, planned
-        revision = max(revision, message.revision)
-        if len(found) > messages_max:
-            raise TooManyMessagesError(len(found), messages_max)
-    return found, revision
+        if message is not None and wanted.takes(message):
+            seen.add(message.raw_id, message.attempt, message.revision)
+            seen.first.setdefault(message.raw_id, (record.position, message.reference))
+    attempts, expired = with_payloads(seen.chosen(), payloads.located)
+    return ReplayPlan(pattern=pattern, since_ms=since_ms, attempts=attempts, expired=expired)

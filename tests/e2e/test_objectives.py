@@ -129,5 +129,6 @@ def kept_ms(lake: LaptopLake) -> Mapping[str, int]:
         f"select raw_id, lake_ms from {lake.rows(table)}"  # noqa: S608 - ours
         for table in (EVENTS, REPEATS)
     )
-    rows = duckdb.sql(f"select raw_id, max(lake_ms) from ({kept}) group by raw_id")  # noqa: S608 - ours
-    return dict(rows.fetchall())
+    with duckdb.connect() as connection:
+        rows = connection.execute(f"select raw_id, max(lake_ms) from ({kept}) group by raw_id")  # noqa: S608 - ours
+        return dict(rows.fetchall())

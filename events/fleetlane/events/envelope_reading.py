@@ -164,11 +164,8 @@ _lane: Final = _one_of(Lane)
 _bulk_cause: Final = _one_of(BulkCause)
 _count: Final = _checked(_integer, lambda one: one >= 0, "is negative")
 _attempt: Final = _checked(_count, bool, "is not 1 or more")
-_revision: Final = _checked(
-    _count,
-    lambda one: one <= REVISION_MAX,
-    f"is over {REVISION_MAX}, the largest CloudEvents Integer",
-)
+_TOO_HIGH: Final = f"is over {REVISION_MAX}, the largest CloudEvents Integer"
+_revision: Final = _checked(_count, lambda one: one <= REVISION_MAX, _TOO_HIGH)
 _arrival_millis: Final = _checked(_count, lambda one: one <= MILLIS_MAX, "is after the year 9999")
 
 _READERS: Final[Mapping[str, Callable[[str], object]]] = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
 import msgspec
 from msgspec import Meta, field
@@ -102,18 +102,16 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
         """The device's own rate limits, else those of all devices, else the stage's."""
         return self.device_rate_limits.get(device_id) or self.rate_limits or of_stage
 
-    def restricted(self, device_ids: Iterable[str], override: DeviceOverride) -> "Overrides":
+    def restricted(self, device_ids: Iterable[str], override: DeviceOverride) -> Self:
         """Hold devices back; what held one of them back before is replaced."""
         return replace(self, devices=self.devices | dict.fromkeys(device_ids, override))
 
-    def released(self, device_ids: Iterable[str]) -> "Overrides":
+    def released(self, device_ids: Iterable[str]) -> Self:
         gone = frozenset(device_ids)
         kept = {one: override for one, override in self.devices.items() if one not in gone}
         return replace(self, devices=kept)
 
-    def with_rate_limits(
-        self, rate_limits: RateLimits | None, *, device_id: str | None
-    ) -> "Overrides":
+    def with_rate_limits(self, rate_limits: RateLimits | None, *, device_id: str | None) -> Self:
         """Set the rate limits of one device, or of all; ``None`` for those of the next wider."""
         if device_id is None:
             return replace(self, rate_limits=rate_limits)
@@ -121,7 +119,7 @@ class Overrides(msgspec.Struct, frozen=True, kw_only=True):
         own = {} if rate_limits is None else {device_id: rate_limits}
         return replace(self, device_rate_limits=others | own)
 
-    def next_version(self, *, now_ms: int) -> "Overrides":
+    def next_version(self, *, now_ms: int) -> Self:
         """The same without what has ended, under the number that comes next."""
         kept = {one: held for one, held in self.devices.items() if not held.is_over(now_ms)}
         return replace(self, devices=kept, version=self.version + 1)

@@ -10,8 +10,7 @@ import pytest
 
 from benchmarks.iceberg_tables import add_rows, folder_catalog
 from clients.lake.laptop_lake import LaptopLake
-from fleetlane.events.lake.objectives import HOPS
-from fleetlane.events.lake.tables import EVENTS, OBJECTIVES, PARSED, RECEIVED, REPEATS
+from fleetlane.events.lake.tables import EVENTS, HOPS, OBJECTIVES, PARSED, RECEIVED, REPEATS
 from fleetlane.events.times import HOUR_MS, day_of
 from local.demo.lake_tables import make_table
 from operations.fleet.fleet import Fleet, Lake

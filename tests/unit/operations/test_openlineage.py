@@ -15,13 +15,12 @@ from openlineage.client.facet_v2 import (
     ownership_job,
     schema_dataset,
 )
-from openlineage.client.serde import Serde
 
 from fleetlane.events.flows.files import PublishedFlows, flows_in
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.stage_resources import StageResources
 from local.checkout import FLOWS
-from operations.flows.openlineage import LineageNotSentError, job_events, send_lineage
+from operations.flows.openlineage import LineageNotSentError, lineage_lines, send_lineage
 
 RESOURCES = StageResources(
     stage="dev",
@@ -41,8 +40,8 @@ PUBLISHED = PublishedFlows.of(flows_in(FLOWS).values())
 
 
 def events() -> dict[str, dict[str, Any]]:
-    written = (Serde.to_json(one) for one in job_events(PUBLISHED, RESOURCES))
-    return {one["job"]["name"].removeprefix("flow."): one for one in map(json.loads, written)}
+    written = map(json.loads, lineage_lines(PUBLISHED, RESOURCES))
+    return {one["job"]["name"].removeprefix("flow."): one for one in written}
 
 
 def field(one: dict[str, Any]) -> schema_dataset.SchemaDatasetFacetFields:

@@ -83,9 +83,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     def offers(self, use: str) -> bool:
         """Whether a flow's ``name==version`` is one of its parsers; versions equal by PEP 440."""
         name, version = split_use(use)
-        return (
-            name in self.parsers and version is not None and is_same_version(version, self.version)
-        )
+        return name in self.parsers and is_same_version(version or "", self.version)
 
     def to_json(self) -> bytes:
         """The same bytes for equal manifests."""

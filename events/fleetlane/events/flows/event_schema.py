@@ -5,8 +5,9 @@ here; every other keyword is for those who read the schema.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Final
 
@@ -209,11 +210,7 @@ def _nested(document: object) -> int:
     levels, values = 0, [document]
     while values:
         levels += 1
-        values = [inner for one in values for inner in _values_of(one)]
+        objects = (one.values() for one in values if isinstance(one, dict))
+        arrays = (one for one in values if isinstance(one, list))
+        values = [inner for one in chain(objects, arrays) for inner in one]
     return levels - 1
-
-
-def _values_of(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()

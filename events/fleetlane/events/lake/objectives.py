@@ -7,10 +7,6 @@ from typing import Final
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lake.tables import MADE_UP
 
-HOPS: Final = ("door", "kafka", "parser", "lake")
-"""Where a message's time goes: until Kafka has it, until its parser begins, in the parser, and
-from its events' canonical topic into the lake."""
-
 _SQL: Final = files(__package__).joinpath("objectives.sql").read_text(encoding="utf-8")
 
 

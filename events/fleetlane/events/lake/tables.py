@@ -151,12 +151,15 @@ HOURLY: Final = LakeTable(
     key=("stream", "hour_ms"),
 )
 
+HOPS: Final = ("door", "kafka", "parser", "lake")
+"""Where a message's time goes: until Kafka has it, until its parser begins, in the parser, and
+from its events' canonical topic into the lake."""
+
 OBJECTIVES: Final = LakeTable(
     name="objectives",
     columns=_columns(
         "day date, hour_ms bigint, stream string, objective string, limit_ms bigint, "
-        "messages bigint, late bigint, "
-        + ", ".join(f"late_by_{hop} bigint" for hop in ("door", "kafka", "parser", "lake"))
+        "messages bigint, late bigint, " + ", ".join(f"late_by_{hop} bigint" for hop in HOPS)
     ),
     key=("stream", "hour_ms", "objective"),
 )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import chain, count
-from typing import Final
+from typing import Final, NamedTuple
 
 from fleetlane.events.flows.event_schema import EventSchema, Property, properties_of
 from fleetlane.events.flows.flow import Flow
@@ -29,8 +29,7 @@ class Kind(StrEnum):
     TIME = "time"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnColumn:
+class OwnColumn(NamedTuple):
     """What the lake knows of every event, from ``source`` of its table; a time is in UTC."""
 
     name: str
@@ -65,19 +64,16 @@ class LakeView:
         return (*self.own, *self.data)
 
 
-OWN_COLUMNS: Final = tuple(
-    OwnColumn(name=name, kind=kind, source=source)
-    for name, kind, source in (
-        ("id", Kind.TEXT, "id"),
-        ("device_id", Kind.TEXT, "device_id"),
-        ("event_at", Kind.TIME, "event_ms"),
-        ("arrived_at", Kind.TIME, "arrival_ms"),
-        ("day", Kind.DATE, "day"),
-        ("time_quality", Kind.TEXT, "time_quality"),
-        ("parser", Kind.TEXT, "parser"),
-        ("revision", Kind.INTEGER, "revision"),
-        ("raw_id", Kind.TEXT, "raw_id"),
-    )
+OWN_COLUMNS: Final = (
+    OwnColumn("id", Kind.TEXT, "id"),
+    OwnColumn("device_id", Kind.TEXT, "device_id"),
+    OwnColumn("event_at", Kind.TIME, "event_ms"),
+    OwnColumn("arrived_at", Kind.TIME, "arrival_ms"),
+    OwnColumn("day", Kind.DATE, "day"),
+    OwnColumn("time_quality", Kind.TEXT, "time_quality"),
+    OwnColumn("parser", Kind.TEXT, "parser"),
+    OwnColumn("revision", Kind.INTEGER, "revision"),
+    OwnColumn("raw_id", Kind.TEXT, "raw_id"),
 )
 
 
@@ -94,12 +90,12 @@ def data_columns(schema: EventSchema) -> tuple[DataColumn, ...]:
     Names are safe in every engine, and no two are alike: the outer property keeps the plain one.
     """
     found = (one for one in properties_of(schema) if not one.is_in_items)
-    leaves = [one for one in found if one.types != {"object"} or not one.has_properties]
-    taken, names = {column.name for column in OWN_COLUMNS}, {}
+    leaves = (one for one in found if one.types != {"object"} or not one.has_properties)
+    taken, columns = {column.name for column in OWN_COLUMNS}, list[DataColumn]()
     for leaf in sorted(leaves, key=lambda one: (len(one.path), one.path)):
-        names[leaf.path] = _free_name(leaf, taken)
-        taken.add(names[leaf.path])
-    columns = (DataColumn(name=names[one.path], kind=_kind(one), path=one.path) for one in leaves)
+        name = _free_name(leaf, taken)
+        taken.add(name)
+        columns.append(DataColumn(name=name, kind=_kind(leaf), path=leaf.path))
     return tuple(sorted(columns, key=lambda one: one.path))
 
 

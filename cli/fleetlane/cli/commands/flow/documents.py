@@ -73,13 +73,11 @@ def lineage(*, where: PlatformOptions) -> None:
 
     `flow publish` sends them to where OPENLINEAGE_URL or openlineage.yml says.
     """
-    from openlineage.client.serde import Serde  # noqa: PLC0415 - half a second of imports
-
-    from operations.flows.openlineage import job_events  # noqa: PLC0415
+    from operations.flows.openlineage import lineage_lines  # noqa: PLC0415 - it takes half a second
 
     platform = where.platform()
-    for event in job_events(platform.publisher.current(), platform.resources):
-        typer.echo(Serde.to_json(event))
+    for line in lineage_lines(platform.publisher.current(), platform.resources):
+        typer.echo(line)
 
 
 def _flows(folder: Path | None, where: PlatformOptions) -> PublishedFlows:
