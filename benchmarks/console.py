@@ -2,7 +2,8 @@
 
 A platform of its own takes the demo's herd, round after round. Pages are asked for one after
 another: ``page_p95_ms`` is of all of them, ``pages_ms`` has p50 and p95 of each. Some answers are
-kept for seconds, so each is asked for after those have passed. ``idle_cpu_share`` is what the
+kept for seconds, so each is asked for after those have passed; what is up to a minute old is given
+while the next is found, as to whoever loads a page. ``idle_cpu_share`` is what the
 console's process takes of a core while nobody looks. ``graph_200_s`` is the median time until a
 page of 200 flows is written; ``--picture`` keeps the top of that page as PNG.
 """
@@ -119,7 +120,7 @@ def photograph(page: str, picture: Path) -> None:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium-headless-shell")
         )
-        shown = browser.new_page(viewport={"width": 1500, "height": 900})
+        shown = browser.new_page(viewport={"width": 1580, "height": 1060})
         shown.goto(html.as_uri())
         shown.screenshot(path=picture)
         browser.close()

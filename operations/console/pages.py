@@ -1,12 +1,14 @@
 """What each page of the console shows; how, its template says."""
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from clients.devices.registry import UnknownDeviceError
+from clients.devices.registry import RegisteredDevice, UnknownDeviceError
+from clients.devices.sightings import Sighting
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow
@@ -17,6 +19,7 @@ from operations.fleet.fleet import HISTORY_DAYS
 from operations.fleet.issues import ISSUES
 from operations.fleet.objectives import OBJECTIVE_DAYS, objectives_of
 from operations.fleet.questions import Question, Table
+from operations.fleet.wording import counted
 from operations.flows.graph import FlowGraph, Kind
 from operations.lake import fleet_of, lake_of
 from operations.lanes.status import KafkaPositions, Status, status_of
@@ -34,10 +37,11 @@ LINKS: Final = {
 }
 """Where a table's values lead, by their keys."""
 
-_LINKED: Final = {Kind.FLOW: LINKS["stream"], Kind.PARKED: "/"}
+_LINKED: Final = {Kind.FLOW: LINKS["stream"], Kind.PARKED: "/", Kind.OWNER: "/?owner="}
+_FLOWS_DRAWN_MAX: Final = 40
 _MESSAGE: Final = re.compile("1[0-9a-f]{7,32}(-.*)?")
-_FRESH_S: Final = {"s3": 2.0, "kafka": 2.0, "lake": 15.0, "topics": 15.0}
-_STALE_S: Final = 60.0
+_FRESH_S: Final = {"s3": 2.0, "kafka": 2.0, "lake": 30.0, "topics": 15.0}
+_OLD_S: Final = 60.0
 _EVENTS_SHOWN: Final = 10
 _NO_KAFKA: Final = "Kafka cannot be reached from here, and what is in it is not shown."
 
@@ -62,7 +66,7 @@ class Pages:
 
     def __init__(self, platform: Platform, *, has_kafka: bool = True) -> None:
         self._platform, self._has_kafka = platform, has_kafka
-        self._kept = Kept(_FRESH_S, stale_s=_STALE_S)
+        self._kept = Kept(_FRESH_S, old_s=_OLD_S)
         self._publisher, self._devices = platform.publisher, platform.devices
 
     @cached_property
@@ -119,16 +123,21 @@ class Pages:
     def device(self, given: str) -> Page:
         """``given`` is an id, or how it begins; raises ``UnknownDeviceError``."""
         notes, stores = list[str](), self._devices
-        device_id = stores.named(given)
-        registered = stores.registry.find(device_id)
+
+        def known() -> tuple[str, RegisteredDevice | None, Sighting | None]:
+            device_id = stores.named(given)
+            return device_id, stores.registry.find(device_id), stores.sightings.find(device_id)
+
+        device_id, registered, seen = self._kept("s3", ("device", given), known)
         asked = (devices.DEVICE_DAYS, devices.GAPS)
         found = self._asked(notes, *asked, days=HISTORY_DAYS, device_id=device_id)
         if registered is None and not any(one.rows for one in found):
             raise UnknownDeviceError(device_id)
-        overrides = _read(notes, stores.overrides.read)
+        read = stores.overrides.read
+        overrides = _read(notes, lambda: self._kept("s3", "overrides", read))
         shown = {
             "device": registered,
-            "seen": stores.sightings.find(device_id),
+            "seen": seen,
             "held": overrides and overrides.restriction(device_id, now_ms=now_ms()),
         }
         title, template = f"Device {device_id}", "device.html.j2"
@@ -217,12 +226,19 @@ def _read[T](notes: list[str], found: Callable[[], T]) -> T | None:
 
 
 def picture_of(flows: Collection[Flow], status: Status | None) -> str:
-    """The flows' graph, and what each lane and flow did in the last minute, where it is known."""
-    notes = {}
+    """The flows' graph, and what each lane and flow did in the last minute, where it is known.
+
+    Many are drawn by their owners: a choice of one draws its flows.
+    """
+    is_many = len(flows) > _FLOWS_DRAWN_MAX
+    notes, rates = {}, defaultdict[str, float](float)
     if status is not None:
         for lane in status.lanes:
             notes[f"lane/{lane.lane}"] = f"{lane.parsed_per_s:.1f}/s, {lane.waiting:,} waiting"
         for flow in flows:
             parsed_per_s, _ = status.rates_of(flow.stream)
+            rates[flow.owner] += parsed_per_s
             notes[f"flow/{flow.stream}"] = f"{parsed_per_s:.1f}/s, {flow.owner}"
-    return FlowGraph.of(flows).noted(notes).as_svg(_LINKED)
+    for owner, count in Counter(one.owner for one in flows).items():
+        notes[f"owner/{owner}"] = f"{counted(count, 'flow')}, {rates[owner]:.1f}/s"
+    return FlowGraph.of(flows, by_owner=is_many).noted(notes).as_svg(_LINKED)

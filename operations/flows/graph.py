@@ -31,6 +31,7 @@ class Kind(StrEnum):
     RAW_TOPIC = "raw_topic"
     LANE = "lane"
     FLOW = "flow"
+    OWNER = "owner"
     PARKED = "parked"
     TOPIC = "topic"
     TABLE = "table"
@@ -45,7 +46,7 @@ _COLUMNS: Final[Mapping[Kind, str]] = {
     Kind.TOPIC: "Topics of events",
     Kind.TABLE: "Lake",
 }
-"""Of a picture. What is parked leaves its lane: it is below the flows."""
+"""Of a picture. What is parked leaves its lane: it is below the flows, or the owners of many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,9 +68,12 @@ class FlowGraph:
     edges: Collection[tuple[str, str]]
 
     @classmethod
-    def of(cls, flows: Iterable[Flow]) -> "FlowGraph":
-        """Of flows in any order: lanes as they are quick, in them owners, and their streams."""
-        made, order = _Builder(), list(Lane)
+    def of(cls, flows: Iterable[Flow], *, by_owner: bool = False) -> "FlowGraph":
+        """Of flows in any order: lanes as they are quick, in them owners, and their streams.
+
+        ``by_owner``: a node for all flows of an owner, and one for their topics of events.
+        """
+        made, order = _Builder(by_owner=by_owner), list(Lane)
         for flow in sorted(flows, key=lambda one: (order.index(one.lane), one.owner, one.stream)):
             made.add(flow)
         return cls(nodes=made.nodes, edges=list(dict.fromkeys(made.edges)))
@@ -120,7 +124,8 @@ class FlowGraph:
 
         Column by column away from the flows; what would overlap moves down.
         """
-        rows = {one: float(number) for number, one in enumerate(self._of(Kind.FLOW))}
+        flows = [*self._of(Kind.FLOW), *self._of(Kind.OWNER)]
+        rows = {one: float(number) for number, one in enumerate(flows)}
         parked = {one: float(len(rows)) for one in self._of(Kind.PARKED)}
         for kind in (Kind.LANE, Kind.RAW_TOPIC, Kind.API, Kind.DEVICES, Kind.TOPIC, Kind.TABLE):
             wanted = {one: self._amid(one, rows) for one in self._of(kind)}
@@ -150,6 +155,7 @@ class FlowGraph:
 class _Builder:
     """Nodes and edges so far."""
 
+    by_owner: bool
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: list[tuple[str, str]] = field(default_factory=list)
 
@@ -162,7 +168,10 @@ class _Builder:
         lane = self._node(f"lane/{flow.lane}", Kind.LANE, f"{flow.lane} lane")
         parsers = ", ".join(dict.fromkeys(rule.use for rule in flow.parsers))
         more = {"note": flow.owner, "about": f"owner {flow.owner}; parsers {parsers}"}
-        node = self._node(f"flow/{flow.stream}", Kind.FLOW, flow.stream, **more)
+        if self.by_owner:
+            node = self._node(f"owner/{flow.owner}", Kind.OWNER, flow.owner)
+        else:
+            node = self._node(f"flow/{flow.stream}", Kind.FLOW, flow.stream, **more)
         self.edges += [(devices, api), (lane, node)]
         for kind in (None, *sorted(flow.device_types)):
             raw = flow.raw_topic(flow.lane, device_type=kind)
@@ -174,7 +183,10 @@ class _Builder:
         kept = {canonical_topic(redirect.to) for redirect in flow.canonical.redirects}
         kept.add(own if flow.dedupe is None else unique_topic(flow.stream))
         for name in sorted({own, *kept}):
-            topic = self._node(f"topic/{name}", Kind.TOPIC, name)
+            of_owner = (f"topics/{flow.owner}", Kind.TOPIC, f"topics of {flow.owner}")
+            topic = self._node(
+                *(of_owner if self.by_owner else (f"topic/{name}", Kind.TOPIC, name))
+            )
             self.edges.append((node, topic))
             if name in kept:
                 self.edges.append((topic, events))
@@ -185,7 +197,7 @@ class _Builder:
 
 
 def _left_px(kind: Kind) -> int:
-    column = Kind.FLOW if kind is Kind.PARKED else kind
+    column = Kind.FLOW if kind in (Kind.PARKED, Kind.OWNER) else kind
     return _MARGIN_PX + _COLUMN_PX * list(_COLUMNS).index(column)
 
 

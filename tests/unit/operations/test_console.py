@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from copy import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from fleetlane.events.stage_resources import StageResources
 from fleetlane.events.times import now_ms
 from local.demo.lake_tables import make_table
 from operations.console.app import ConsoleApp
-from operations.console.pages import Pages
+from operations.console.pages import Pages, picture_of
 from operations.endpoints import LAPTOP
 from operations.platform import Platform
 from tests.brokers import broker_in_process
@@ -143,6 +144,17 @@ def test_a_page_runs_our_own_script_alone_and_is_kept_nowhere(get: Get) -> None:
     assert "script-src 'self'" in headers["content-security-policy"]
     assert "default-src 'none'" in headers["content-security-policy"]
     assert headers["cache-control"] == "no-store"
+
+
+def test_many_flows_are_drawn_by_owners_whose_names_lead_to_their_flows() -> None:
+    flows = [replace(FLOWS[0], stream=f"tank-{at}", owner=f"team-{at % 3}") for at in range(41)]
+
+    picture = picture_of(flows, None)
+
+    assert picture.count('class="owner"') == 3
+    assert 'href="/?owner=team-2"' in picture
+    assert "13 flows, 0.0/s" in picture
+    assert picture_of(flows[:40], None).count('class="flow"') == 40
 
 
 def test_the_first_page_has_every_flow_in_its_picture_and_as_text(get: Get) -> None:

@@ -115,3 +115,16 @@ def test_the_picture_in_the_docs_is_of_todays_flows() -> None:
     assert (ROOT / "docs" / "flows.svg").read_text() == FlowGraph.of(
         flows_in(FLOWS).values()
     ).as_svg()
+
+
+def test_by_owner_all_flows_of_one_are_a_node_and_their_topics_another() -> None:
+    flows = [flow("thermo", 'lane = "fast"'), flow("gps"), flow("door", owner="other")]
+    graph = FlowGraph.of(flows, by_owner=True)
+
+    assert reached_from(graph, "owner/acme") == {"topics/acme", "events"}
+    assert reached_from(graph, "lane/fast") == {"owner/acme", "topics/acme", "events", "parked"}
+    assert [one.label for one in graph.nodes.values() if one.kind is Kind.OWNER] == [
+        *("acme", "other")
+    ]
+    places = list(ET.fromstring(graph.as_svg()).iter(f"{SVG}g"))  # noqa: S314 - ours
+    assert len(places) == len(graph.nodes)

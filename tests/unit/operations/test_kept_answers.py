@@ -57,7 +57,7 @@ def test_a_slow_source_holds_up_no_other() -> None:
 
 
 def test_a_stale_answer_is_given_at_once_while_the_next_is_found() -> None:
-    kept, numbers = Kept({"kafka": 0.0}, stale_s=60.0), count()
+    kept, numbers = Kept({"kafka": 0.0}, old_s=60.0), count()
     is_over, is_found = threading.Event(), threading.Event()
 
     def slow() -> int:
@@ -74,7 +74,7 @@ def test_a_stale_answer_is_given_at_once_while_the_next_is_found() -> None:
 
 
 def test_an_answer_that_is_too_old_is_waited_for() -> None:
-    kept, numbers = Kept({"kafka": 0.0}, stale_s=0.01), count()
+    kept, numbers = Kept({"kafka": 0.0}, old_s=0.01), count()
 
     first = kept("kafka", "status", lambda: next(numbers))
     time.sleep(0.05)
@@ -83,7 +83,7 @@ def test_an_answer_that_is_too_old_is_waited_for() -> None:
 
 
 def test_a_refresh_that_fails_is_tried_again_and_the_stale_answer_stays() -> None:
-    kept, tries = Kept({"kafka": 0.0}, stale_s=60.0), threading.Semaphore(0)
+    kept, tries = Kept({"kafka": 0.0}, old_s=60.0), threading.Semaphore(0)
 
     def failing() -> int:
         tries.release()
