@@ -102,7 +102,8 @@ class DayCounts:
         if not (are_there and any(flow.objective for flow in flows)):
             return
         first_ms, last_ms = (DAY_MS * (day - EPOCH.date()).days for day in (days[0], days[-1]))
-        arrived = f"arrival_ms between {first_ms} and {last_ms + DAY_MS}"
+        is_asked = any(flow.objective and flow.objective.lake_s for flow in flows)
+        arrived = f"{is_asked} and arrival_ms between {first_ms} and {last_ms + DAY_MS}"
         events = " union all ".join(f"select * from {name} where {arrived}" for name in kept)  # noqa: S608 - ours
 
         def rows() -> DataFrame:

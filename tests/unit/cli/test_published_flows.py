@@ -15,6 +15,7 @@ import pytest
 from moto import mock_aws
 from typer.testing import CliRunner, Result
 
+from fleetlane.cli.commands.flow.publish import send_lineage_of
 from fleetlane.cli.main import app
 from fleetlane.events.flows.files import WantedVersion, flow_from_toml
 from fleetlane.events.flows.flow import Flow
@@ -88,6 +89,26 @@ def test_a_dry_run_shows_what_would_change_and_publishes_nothing(run: Run, tmp_p
     )
     assert "not compared with real messages: Kafka cannot be read" in shown.stdout
     assert publisher().flows.current().version == version
+
+
+def test_what_is_published_is_sent_as_lineage_where_openlineage_has_settings(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    in_force(flow("gps"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    send_lineage_of(Platform.of_stage(STAGE))
+    assert capsys.readouterr() == ("", "")
+
+    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "file")
+    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__LOG_FILE_PATH", str(tmp_path / "lineage"))
+    send_lineage_of(Platform.of_stage(STAGE))
+    assert capsys.readouterr().out == "lineage of 1 flow was sent\n"
+
+    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__LOG_FILE_PATH", str(tmp_path / "none" / "lineage"))
+    send_lineage_of(Platform.of_stage(STAGE))
+    assert "lineage was not sent" in capsys.readouterr().err
 
 
 def typed(keys: bytes, *words: str, once: bytes) -> tuple[int, str]:

@@ -138,10 +138,6 @@ def test_lineage_goes_to_a_file_where_the_settings_name_one(
     assert len(file.read_text().splitlines()) == len(PUBLISHED.flows)
 
 
-def test_without_settings_nothing_is_sent() -> None:
-    assert send_lineage(PUBLISHED, RESOURCES) is None
-
-
 def test_a_place_that_does_not_answer_is_an_error_with_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

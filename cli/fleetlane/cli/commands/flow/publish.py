@@ -1,6 +1,7 @@
 """``fleetlane flow publish|list``: flows into force, and back; ``team policy``: who else may."""
 
 import json
+import os
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -86,22 +87,24 @@ def publish(
             with counted("waiting until API and jobs use them"):
                 time.sleep(publisher.in_force_within_s)
     typer.echo(f"flows {version} are in force")
-    _send_lineage(platform)
+    send_lineage_of(platform)
     if back:
         typer.echo(f"{number_of(back, 'version')} back; --version goes to any that is listed")
 
 
-def _send_lineage(platform: Platform) -> None:
-    """Whatever becomes of it, the flows are in force."""
-    from operations.flows.openlineage import LineageNotSentError, send_lineage  # noqa: PLC0415
+def send_lineage_of(platform: Platform) -> None:
+    """Where OpenLineage has settings; whatever becomes of it, the flows are in force."""
+    name = "openlineage.yml"
+    files = (Path(name), Path.home() / ".openlineage" / name)
+    names = os.environ  # noqa: TID251 - where its client looks
+    if any(one.startswith("OPENLINEAGE") for one in names) or any(one.exists() for one in files):
+        from operations.flows.openlineage import LineageNotSentError, send_lineage  # noqa: PLC0415
 
-    try:
-        sent = send_lineage(platform.publisher.current(), platform.resources)
-    except LineageNotSentError as problem:
-        typer.echo(escaped(str(problem)), err=True)
-    else:
-        if sent is not None:
+        try:
+            sent = send_lineage(platform.publisher.current(), platform.resources)
             typer.echo(f"lineage of {number_of(sent, 'flow')} was sent")
+        except LineageNotSentError as problem:
+            typer.echo(escaped(str(problem)), err=True)
 
 
 def _check(

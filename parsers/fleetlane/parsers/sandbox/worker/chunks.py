@@ -87,11 +87,12 @@ class Slots:
     def written(self, run: Run, first: int, count: int) -> Chunk:
         """Write messages of a run into a slot that is free."""
         last = first + count
+        places = range(first, last) if run.encodings else ()
         buffers = chunk_buffers(
             run.assignment.encoded,
             run.envelopes[first:last],
             run.bodies[first:last],
-            {place - first: name for place, name in run.encodings.items() if first <= place < last},
+            {place - first: run.encodings[place] for place in places if place in run.encodings},
         )
         size_bytes = sum(len(buffer) for buffer in buffers)
         memory = WorkerMemory(size_bytes, "large chunk") if size_bytes > SLOT_BYTES else None
