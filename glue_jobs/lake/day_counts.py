@@ -37,6 +37,7 @@ class DayCounts:
     ) -> None:
         self._session, self._logs, self._flows = session, logs, flows
         self._by_device, self._by_hour = set[date](), set[date]()
+        self._unjudged = set[date]()
         self._until_an_hour_is_over = set[date]()
         self._latest_ms = self._closed_ms = 0
         self.has_failed = False
@@ -88,18 +89,25 @@ class DayCounts:
                 self._logs[tables.HOURLY],
                 check,
             )
-            self._write_objectives(hours_of, closed_ms, check)
             self._by_hour -= {*hours_of}
+            self._unjudged |= {*hours_of}
         self.has_failed = False
 
-    def _write_objectives(self, days: Sequence[date], closed_ms: int, check: Check) -> None:
-        """Judge flows that have an objective, as far as they and the lake's events can be read."""
+    def judge(self, check: Check) -> None:
+        """Write ``objectives`` of the days whose hours were counted since, some of them at once.
+
+        As far as flows, and the lake's events, can be read.
+        """
+        days = sorted(self._unjudged)[-DAYS_AT_ONCE:]
+        if not days:
+            return
         flows: Sequence[Flow] = ()
         with suppress(FlowsUnavailableError):
             flows = () if self._flows is None else self._flows.current().flows
         kept = [table_name(self._session, table) for table in (tables.EVENTS, tables.REPEATS)]
         are_there = all(map(self._session.catalog.tableExists, kept))
         if not (are_there and any(flow.objective for flow in flows)):
+            self._unjudged.clear()
             return
         first_ms, last_ms = (DAY_MS * (day - EPOCH.date()).days for day in (days[0], days[-1]))
         is_asked = any(flow.objective and flow.objective.lake_s for flow in flows)
@@ -111,9 +119,10 @@ class DayCounts:
                 some.createOrReplaceTempView(table.name)
             names = {table.name: table.name for table in (tables.RECEIVED, tables.PARSED)}
             hours = self._session.sql(objective_hours(flows, **names, events=f"({events})"))
-            return hours.where(F.col("hour_ms") <= closed_ms)
+            return hours.where(F.col("hour_ms") <= self._closed_ms)
 
         write_days(rows, self._logs[tables.OBJECTIVES], check)
+        self._unjudged -= {*days}
 
     def _of(self, days: Sequence[date]) -> Iterator[DataFrame]:
         """The rows of ``received`` and of ``parsed`` of some days."""

@@ -7,7 +7,8 @@ with objectives as (
         max(case when outcome = 'parsed' then 1 else 0 end) as has_events,
         max(case when outcome = 'parked' then 1 else 0 end) as was_parked,
         coalesce(sum(parse_us), 0) / 1000 as parser_ms
-    from {parsed} where coalesce(revision, 0) = 0 group by id
+    from {parsed}
+    where coalesce(revision, 0) = 0 and stream in (select stream from objectives) group by id
 ), kept as (
     select raw_id as id, max(lake_ms) as kept_ms, max(revision) as revision
     from {events} where lake_ms is not null group by raw_id
