@@ -9,13 +9,13 @@ from typing import Final, Protocol
 
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from clients.flows.store import CurrentFlows
 from fleetlane.events import canary
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lake.tables import HOURLY, OBJECTIVES
+from fleetlane.events.lake.tables import HOURLY, OBJECTIVES, LakeTable
 from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import DAY_MS, HOUR_MS, day_of
@@ -164,17 +164,18 @@ class LakeHours:
     @reading_lake()
     def since(self, since_ms: int, streams: Collection[str]) -> Sequence[FlowHour]:
         """All hours that began at ``since_ms`` or later, of some streams: devices name any."""
-        is_since = (F.col("day") >= day_of(since_ms)) & (F.col("hour_ms") >= since_ms)
         concluded = F.col("parsed") + F.col("empty") + F.col("parked")
         names = ("stream", "hour_ms", "devices", "parked")
-        hours = self._session.table(table_name(self._session, HOURLY)).where(is_since)
-        hours = hours.where(F.col("stream").isin([*streams]))
+        hours = self._since(HOURLY, since_ms).where(F.col("stream").isin([*streams]))
         rows = hours.select(*names, concluded.alias("concluded")).collect()
         return [FlowHour(**row.asDict()) for row in rows]
 
     @reading_lake()
     def objectives_since(self, since_ms: int) -> Sequence[ObjectiveHour]:
         """How flows kept their objectives in the hours that began at ``since_ms`` or later."""
+        hours = self._since(OBJECTIVES, since_ms).select(*ObjectiveHour._fields)
+        return [ObjectiveHour(*row) for row in hours.collect()]
+
+    def _since(self, table: LakeTable, since_ms: int) -> DataFrame:
         is_since = (F.col("day") >= day_of(since_ms)) & (F.col("hour_ms") >= since_ms)
-        hours = self._session.table(table_name(self._session, OBJECTIVES)).where(is_since)
-        return [ObjectiveHour(*row) for row in hours.select(*ObjectiveHour._fields).collect()]
+        return self._session.table(table_name(self._session, table)).where(is_since)

@@ -16,7 +16,6 @@ OVER_RATE_LIMIT: Final = "over_ceiling"
 """The cause that marks our own overrides: what an operator wrote is left alone."""
 
 QUARANTINED_MAX: Final = 1_000
-_HELD: Final = Restriction.QUARANTINED
 type RateLimit = Callable[[str, str], PerMinute]
 """How much a minute a device may send to a stream."""
 
@@ -153,7 +152,9 @@ def judged(
     until_ms, room = now_ms + rules.hold_ms, rules.devices_max - len(ours) + len(calm)
     alerts = [_calm_alert(one, present.devices[one], now_ms) for one in sorted(calm)]
     held, left = dict[str, DeviceOverride](), 0
-    hold = partial(DeviceOverride, status=_HELD, until_ms=until_ms, cause=OVER_RATE_LIMIT)
+    hold = partial(
+        DeviceOverride, status=Restriction.QUARANTINED, until_ms=until_ms, cause=OVER_RATE_LIMIT
+    )
     for device_id, one in worst.items():
         known = present.devices.get(device_id)
         stream = one.activity.stream if one.is_of_flow else None

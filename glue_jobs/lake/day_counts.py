@@ -110,8 +110,7 @@ class DayCounts:
             self._unjudged.clear()
             return
         first_ms, last_ms = (DAY_MS * (day - EPOCH.date()).days for day in (days[0], days[-1]))
-        is_asked = any(flow.objective and flow.objective.lake_s for flow in flows)
-        arrived = f"{is_asked} and arrival_ms between {first_ms} and {last_ms + DAY_MS}"
+        arrived = f"arrival_ms between {first_ms} and {last_ms + DAY_MS}"
         events = " union all ".join(f"select * from {name} where {arrived}" for name in kept)  # noqa: S608 - ours
 
         def rows() -> DataFrame:

@@ -183,10 +183,10 @@ class _Builder:
         kept = {canonical_topic(redirect.to) for redirect in flow.canonical.redirects}
         kept.add(own if flow.dedupe is None else unique_topic(flow.stream))
         for name in sorted({own, *kept}):
-            of_owner = (f"topics/{flow.owner}", Kind.TOPIC, f"topics of {flow.owner}")
-            topic = self._node(
-                *(of_owner if self.by_owner else (f"topic/{name}", Kind.TOPIC, name))
-            )
+            topic_id, label = f"topic/{name}", name
+            if self.by_owner:
+                topic_id, label = f"topics/{flow.owner}", f"topics of {flow.owner}"
+            topic = self._node(topic_id, Kind.TOPIC, label)
             self.edges.append((node, topic))
             if name in kept:
                 self.edges.append((topic, events))

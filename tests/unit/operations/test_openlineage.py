@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from copy import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from threading import Thread
@@ -17,25 +18,11 @@ from openlineage.client.facet_v2 import (
 )
 
 from fleetlane.events.flows.files import PublishedFlows, flows_in
-from fleetlane.events.job_arguments import KafkaSecurity
-from fleetlane.events.stage_resources import StageResources
 from local.checkout import FLOWS
 from operations.flows.openlineage import LineageNotSentError, lineage_lines, send_lineage
+from tests.contract.teams import STAGE
 
-RESOURCES = StageResources(
-    stage="dev",
-    region="eu-central-1",
-    api_url="",
-    kafka_bootstrap_servers="b-1:9098,b-2:9098",
-    kafka_security=KafkaSecurity.IAM,
-    devices_table="",
-    flows_bucket="",
-    overrides_bucket="",
-    payload_bucket="",
-    parked_bucket="",
-    lake_bucket="",
-    flow_activation_function="",
-)
+RESOURCES = replace(STAGE, kafka_bootstrap_servers="b-1:9098,b-2:9098")
 PUBLISHED = PublishedFlows.of(flows_in(FLOWS).values())
 
 
