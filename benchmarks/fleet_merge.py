@@ -130,6 +130,7 @@ def _session(lake: LocalLake) -> SparkSession:
         lake_warehouse=lake.warehouse,
         lake_bucket="none",
         payload_bucket="none",
+        flows_bucket="none",
         lake_catalog_uri=lake.jdbc_uri,
     )
     use_catalog(session, warehouse=arguments.lake_warehouse, uri=arguments.lake_catalog_uri)

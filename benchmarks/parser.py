@@ -19,13 +19,13 @@ from typing import Final, NamedTuple
 
 from benchmarks.parser_choice import choice_us
 from benchmarks.spinning_parser import Spinning
+from fleetlane.events.canonical import MessageFacts
 from fleetlane.events.flows.files import flow_from_toml
+from fleetlane.parsers.sandbox.budgets import NO_END_BYTES, TimeBudget
 from fleetlane.parsers.sandbox.canonical_records import Columns
 from fleetlane.parsers.sandbox.child.encoding import Encoder
-from fleetlane.parsers.sandbox.output_budget import NO_END_BYTES
 from fleetlane.parsers.sandbox.record_identity import with_identity
-from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
+from fleetlane.parsers.sandbox.runs import Assignment, Program, Run, envelope_of
 from fleetlane.parsers.sandbox.worker.chunks import CHUNK_MESSAGES
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 
@@ -164,7 +164,12 @@ def _run(site: str, loops: int, body_bytes: int) -> Run:
         ),
         assignment=Assignment(flow=flow, parser="spinning@1.0", parse_s=0.3),
         envelopes=[
-            f"1{number:032x}\nd-{number}\n1762178709123".encode() for number in range(messages)
+            envelope_of(
+                MessageFacts(
+                    f"1{number:032x}", f"d-{number}", "bench", 1_762_178_709_123, 0, "tank", "2.1"
+                )
+            )
+            for number in range(messages)
         ],
         bodies=[os.urandom(body_bytes) for _ in range(messages)],
     )

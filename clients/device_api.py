@@ -121,12 +121,8 @@ def sent(url: str, body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
 
     Raises ``MessageRefusedError`` where no 202 came back, ``NoAnswerError`` where nothing did.
     """
-    return receipt_of(_posted(url, content=body, headers=dict(headers)))
-
-
-def receipt_of(answer: httpx.Response) -> dict[str, Any]:
-    """Read an answer; raises ``MessageRefusedError`` where it is no receipt."""
-    return _content_of(answer, wanted=httpx.codes.ACCEPTED)
+    answer = _posted(url, content=body, headers=dict(headers))
+    return content_of(answer, wanted=httpx.codes.ACCEPTED)
 
 
 def declaration_of(body: bytes, *, content_type: str) -> dict[str, Any]:
@@ -141,7 +137,7 @@ def upload_form(api: str, stream: str, body: bytes, headers: Mapping[str, str]) 
     json_headers = {**headers, "Content-Type": "application/json"}
     url = f"{api.rstrip('/')}/v1/uploads/{quote(stream, safe='')}"
     answer = _posted(url, json=declaration, headers=json_headers)
-    return _content_of(answer, wanted=httpx.codes.CREATED)
+    return content_of(answer, wanted=httpx.codes.CREATED)
 
 
 def uploaded(form: Mapping[str, Any], body: IO[bytes]) -> dict[str, Any]:
@@ -165,7 +161,8 @@ def _posted(url: str, **request: object) -> httpx.Response:
         raise NoAnswerError(url, str(problem) or type(problem).__name__) from problem
 
 
-def _content_of(answer: httpx.Response, *, wanted: int) -> dict[str, Any]:
+def content_of(answer: httpx.Response, *, wanted: int) -> dict[str, Any]:
+    """Read an answer of the API; raises ``MessageRefusedError`` unless its status is ``wanted``."""
     try:
         content = answer.json()
     except ValueError:

@@ -152,7 +152,7 @@ def _needs(devices: int) -> Mapping[str, str]:
         "reads of a stage's registry a second at the peak": f"{reads_per_s(at):,.0f}",
         "brokers of a stage": f"{brokers_needed(at)}, of {STAGE.broker_count}",
         "workers of a stage's four lanes, drivers included": (
-            f"{workers(at)}, of {sum(at.workers.values())}"
+            f"{workers(at)}, of {sum(STAGE.lane_workers.values())}"
         ),
         "requests to S3 a second for large bodies of a stage at the peak": (
             f"{payloads_per_s(at):,.0f}"

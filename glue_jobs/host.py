@@ -29,6 +29,7 @@ from glue_jobs.fleet_metadata import main as fleet_metadata
 from glue_jobs.fleet_watch import main as fleet_watch
 from glue_jobs.kafka.admin import KafkaAdmin
 from glue_jobs.kafka.mirrored_offsets import MirroredOffsets, provisional_offsets
+from glue_jobs.kafka.query_runs import wait_for_ends
 from glue_jobs.lake import main as lake
 from glue_jobs.parse_lane import main as parse_lane
 from glue_jobs.parse_lane.real_time.probe import PROBE
@@ -143,6 +144,7 @@ def _stop(session: SparkSession, supervisors: Sequence[Supervisor]) -> None:
         _log.warning("batches took over %d s: cancelled, they come again", STOP_LIMIT_S)
     for supervisor in supervisors:
         supervisor.stop()
+    wait_for_ends()
 
 
 def _mirrored(offsets: MirroredOffsets, stalls: StallWatch, session: SparkSession) -> int:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import Engine, Sandbox
-from fleetlane.events.lanes import LaneTrigger
+from fleetlane.events.lanes import Lane, LaneTrigger
 
 
 class Api(StrEnum):
@@ -53,7 +53,8 @@ class Stage:
     devices use API Gateway's own address. With 0 ``raw_archive_days`` raw records are not archived.
     The lake writes what came every ``lake_trigger_ms``, or once a batch is full; before prod
     sooner. The rate limits are of one device's messages and bytes a minute, as one
-    running function counts them. ``lake_database`` is the stage's own in Glue's catalog,
+    running function counts them. Jobs send their runs to an ``openlineage_url`` that answers inside
+    the network, without a key. ``lake_database`` is the stage's own in Glue's catalog,
     ``pipeline_repository`` the one whose workflows may deploy it, as GitHub's tokens name it. With
     ``has_operator_host`` a machine inside the network runs the commands that need Kafka.
     """
@@ -99,6 +100,7 @@ class Stage:
     lake_workers: int
     lake_trigger_ms: int
     alarm_email: str | None
+    openlineage_url: str | None
     pipeline_repository: str | None
     has_operator_host: bool
 
@@ -119,10 +121,14 @@ class Stage:
         return self.broker_count * PARTITIONS_MAX.get(self.broker_type or "", 1_000)
 
     @property
+    def lane_workers(self) -> Mapping[Lane, int]:
+        """Each with its driver's."""
+        return {lane: getattr(self, f"{lane}_workers") for lane in Lane}
+
+    @property
     def workers(self) -> int:
         """Of all applications together, with their drivers'."""
-        lanes = self.fast_workers + self.standard_workers + self.bulk_workers + self.slow_workers
-        return lanes + self.lake_workers
+        return sum(self.lane_workers.values()) + self.lake_workers
 
     @property
     def has_canary(self) -> bool:
@@ -154,6 +160,10 @@ PARTITIONS_MAX: Final = MappingProxyType(
 )
 """What MSK advises for a broker of each type, replicas included. Burstable ones are not here: they
 take four logins by IAM a second, and more functions than that start at once."""
+
+WORKER_CPUS: Final = 4
+WORKER_MEMORY_GIB: Final = 16
+"""Glue's G.1X, which is one DPU, and EMR's as we ask for it: as many tasks at once as CPUs."""
 
 STAGE_NAMES: Final = ("local", "dev", "staging", "prod")
 
@@ -200,6 +210,7 @@ _SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType
     "lake_workers":           (1,              2,                2,                 5),
     "lake_trigger_ms":        (10_000,         60_000,           60_000,            300_000),
     "alarm_email":            (None,           None,             None,              None),
+    "openlineage_url":        (None,           None,             None,              None),
     "pipeline_repository":    (None,           None,             None,              None),
     "has_operator_host":      (False,          False,            False,             False),
 })

@@ -14,7 +14,7 @@ from clients.kafka.topics import KafkaTopics
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import FlowSet
 from fleetlane.parsers.artifacts.building import Platform, uv_for, write_built
-from lambdas.flow_activation.owners import activate_owners
+from lambdas.flow_activation.service import activate_owners
 from local.checkout import ROOT, UV
 from operations.endpoints import FLOWS_BUCKET
 from operations.flows.publisher import Activates, FlowPublisher

@@ -15,9 +15,12 @@ import duckdb
 from clients.aws import asking, aws_client
 from clients.lake.laptop_lake import LakeMissingError, LaptopLake
 from clients.lake.view_sql import Engine, create_view
+from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lake.tables import CATALOG, EVENTS, NAMESPACE, RECEIVED
 from fleetlane.events.lake.views import LakeView
-from operations.fleet.fleet import Fleet, Lake, Rows, name_rows
+from fleetlane.events.times import DAY_MS, day_of
+from operations.fleet.fleet import Fleet, Lake, Rows, name_rows, rows_of
+from operations.fleet.questions import Table, queries
 from operations.platform import Platform, StageUnavailableError
 
 if TYPE_CHECKING:
@@ -65,6 +68,22 @@ def fleet_of(platform: Platform, *, asked_at_ms: int) -> Iterator[Fleet]:
         Fleet(lake, registered, asked_at_ms=asked_at_ms) as fleet,
     ):
         yield fleet
+
+
+def conformance_of(
+    platform: Platform, flow: Flow, *, asked_at_ms: int, days: int, sample: int
+) -> Table:
+    """A sample of a flow's events of some days beside its schema; raises as ``rows_of``."""
+    from operations.fleet.conformance import conformance  # noqa: PLC0415 - of no other question
+
+    since = day_of(asked_at_ms - days * DAY_MS)
+    with questioned_lake(platform) as lake, closing(duckdb.connect()) as connection:
+        of_stream = rows_of(lake, EVENTS, since=since, where=f"stream = '{flow.stream}'")
+        name_rows(connection, "stored_events", of_stream)
+        name_rows(connection, "received", rows_of(lake, RECEIVED, since=since))
+        sql = queries("conformance.sql", sample=str(sample))["sampled"]
+        sampled = connection.execute(sql, {"since": since, "stream": flow.stream})
+        return conformance(flow.schema or {}, sampled.fetchall())
 
 
 type ViewRows = Sequence[tuple[object, ...]]

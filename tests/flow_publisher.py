@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from lambdas.flow_activation.owners import activate_owners
+from lambdas.flow_activation.service import activate_owners
 from operations.flows.publisher import FlowPublisher
 from tests.contract.aws_in_process import buckets
 from tests.unit.lambdas.fakes import FakeKafka

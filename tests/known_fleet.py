@@ -32,6 +32,7 @@ class Attempt:
     parser: str | None = None
     parse_us: int = 0
     inflated_bytes: int = 0
+    output_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +185,7 @@ class _Sender:
         yield Attempt(
             number=number, outcome=outcome, parsed_ms=at_ms, parser=parser, parse_us=took,
             inflated_bytes=body_bytes * chance.choice((1, 1, 4)),
+            output_bytes=body_bytes * 7,
         )  # fmt: skip
 
 
@@ -229,6 +231,7 @@ def _parsed_rows(sent: Sent) -> Iterator[dict[str, object]]:
             "events": 10 if attempt.outcome == "parsed" else 0,
             "parse_us": attempt.parse_us,
             "inflated_bytes": attempt.inflated_bytes,
+            "output_bytes": attempt.output_bytes,
             "last_event_ms": sent.last_event_ms if attempt.outcome == "parsed" else None,
         }
 
@@ -267,6 +270,7 @@ def _totals(messages: list[Sent]) -> dict[str, object]:
         "parse_us_max": max((final.parse_us for _, final in finals if final), default=0),
         "parsed_body_bytes": sum(one.body_bytes for one, _ in unpacked),
         "inflated_bytes": sum(final.inflated_bytes for _, final in unpacked),
+        "output_bytes": sum(final.output_bytes for _, final in finals if final),
         "device_type": latest.device_type,
         "firmware": latest.firmware,
         "via": latest.via,

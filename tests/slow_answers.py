@@ -261,13 +261,16 @@ def compression(fleet: KnownFleet, days: int) -> list[Row]:
         unpacked = [(one, one.final) for one in some if one.final and one.final.inflated_bytes]
         body_bytes = sum(one.body_bytes for one, _ in unpacked)
         inflated_bytes = sum(final.inflated_bytes for _, final in unpacked)
+        output_bytes = sum(one.final.output_bytes for one in some if one.final)
         rows.append(
             {
                 "stream": stream,
                 "messages": len(some),
                 "body_bytes": body_bytes,
                 "inflated_bytes": inflated_bytes,
+                "output_bytes": output_bytes,
                 "ratio": inflated_bytes / body_bytes if body_bytes else None,
+                "output_ratio": output_bytes / body_bytes if body_bytes else None,
             }
         )
     return sorted(rows, key=lambda row: (-row["body_bytes"], row["stream"]))

@@ -15,9 +15,9 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.topics import FLEET_PARSED
+from fleetlane.parsers.sandbox.budgets import NO_END_BYTES
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord, Columns
 from fleetlane.parsers.sandbox.child.encoding import Encoder
-from fleetlane.parsers.sandbox.output_budget import NO_END_BYTES
 from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.runs import Assignment, envelope_of
 

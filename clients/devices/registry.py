@@ -5,12 +5,13 @@ import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from itertools import batched
 from typing import Any, Final
 
 from clients.aws import Table, asking
+from fleetlane.events.attributes import BadAttributeError, checked_attributes
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import BadNameError, checked_device_id, checked_name
 
@@ -58,7 +59,8 @@ class BadDeviceError(FleetlaneError):
 class RegisteredDevice:
     """A device. ``keys`` are public JWKs (ES256 or EdDSA), each with a ``kid`` of its own.
 
-    ``gateway_id`` is the device that may speak for it. A field that is not allowed raises
+    ``gateway_id`` is the device that may speak for it, ``attributes`` are what its events may take
+    along (``fleetlane.events.attributes``). A field that is not allowed raises
     ``BadDeviceError``.
     """
 
@@ -67,6 +69,7 @@ class RegisteredDevice:
     status: DeviceStatus = DeviceStatus.ACTIVE
     keys: tuple[Jwk, ...]
     gateway_id: str | None = None
+    attributes: Mapping[str, str] = field(default_factory=dict)
     registered_ms: int
 
     def __post_init__(self) -> None:
@@ -74,7 +77,8 @@ class RegisteredDevice:
             checked_device_id(self.device_id)
             checked_device_id(self.device_id if self.gateway_id is None else self.gateway_id)
             checked_name(self.device_type, kind="device type")
-        except BadNameError as problem:
+            checked_attributes(self.attributes)
+        except (BadNameError, BadAttributeError) as problem:
             raise BadDeviceError(self.device_id, str(problem)) from None
         problem_of_keys = _problem_of(self.keys)
         if problem_of_keys is not None:
@@ -149,13 +153,21 @@ class DeviceRegistry:
 
     def set_status(self, device_id: str, status: DeviceStatus) -> None:
         """Change a device's status, and nothing else of it; raises ``UnknownDeviceError``."""
+        self._set(device_id, "status", status.value)
+
+    def set_attributes(self, device_id: str, attributes: Mapping[str, str]) -> None:
+        """Replace a device's attributes; raises likewise, or ``BadAttributeError``."""
+        checked_attributes(attributes)
+        self._set(device_id, "attributes", dict(attributes))
+
+    def _set(self, device_id: str, name: str, value: object) -> None:
         if not is_updated(
             self._table,
             device_id,
-            UpdateExpression="SET #status = :status",
+            UpdateExpression="SET #name = :value",
             ConditionExpression="attribute_exists(device_id)",
-            ExpressionAttributeNames={"#status": "status"},
-            ExpressionAttributeValues={":status": status.value},
+            ExpressionAttributeNames={"#name": name},
+            ExpressionAttributeValues={":value": value},
         ):
             raise UnknownDeviceError(device_id)
 
@@ -187,7 +199,7 @@ def _problem_of(keys: tuple[Jwk, ...]) -> str | None:
 
 def _item_of(device: RegisteredDevice) -> dict[str, Any]:
     item = asdict(device) | {"status": device.status.value, "keys": list(map(dict, device.keys))}
-    return {name: value for name, value in item.items() if value is not None}
+    return {name: value for name, value in item.items() if value not in (None, {})}
 
 
 def device_from_item(item: Mapping[str, Any]) -> RegisteredDevice:
@@ -199,6 +211,7 @@ def device_from_item(item: Mapping[str, Any]) -> RegisteredDevice:
             status=DeviceStatus(item["status"]),
             keys=tuple(item["keys"]),
             gateway_id=item.get("gateway_id"),
+            attributes=item.get("attributes") or {},
             registered_ms=int(item["registered_ms"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as problem:

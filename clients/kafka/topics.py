@@ -1,5 +1,6 @@
 """Creating the topics that are missing; what exists is left as it is."""
 
+import math
 import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
@@ -36,7 +37,7 @@ class KafkaTopics:
         bootstrap_servers: str,
         partitions: int,
         replication: int,
-        replicas_max: int | None = None,
+        replicas_max: float = math.inf,
         security: KafkaSecurity = KafkaSecurity.PLAINTEXT,
     ) -> None:
         """Describe them, and what a new one gets; nothing is asked of the broker yet.
@@ -90,8 +91,6 @@ class KafkaTopics:
             raise TopicsNotCreatedError(topics, str(problem)) from problem
 
     def _check_room(self, topics: tuple[str, ...], timeout_s: float) -> None:
-        if self._replicas_max is None:
-            return
         found = self._found(topics, timeout_s).values()
         there = sum(len(one.replicas) for topic in found for one in topic.partitions.values())
         needed = self._replication * sum(partitions_of(one, self._partitions) for one in topics)
@@ -101,7 +100,15 @@ class KafkaTopics:
 
     def _create(self, topics: tuple[str, ...], timeout_s: float) -> None:
         futures: Mapping[str, Future[None]] = self._admin.create_topics(
-            [self._new(topic) for topic in topics],
+            [
+                NewTopic(
+                    topic,
+                    num_partitions=partitions_of(topic, self._partitions),
+                    replication_factor=self._replication,
+                    config=topic_settings(topic).kafka_configuration(),
+                )
+                for topic in topics
+            ],
             operation_timeout=timeout_s,
             request_timeout=timeout_s,
         )
@@ -115,11 +122,3 @@ class KafkaTopics:
                     refused[topic] = error.str()
         if refused:
             raise TopicsNotCreatedError(tuple(refused), "; ".join(sorted(set(refused.values()))))
-
-    def _new(self, topic: str) -> NewTopic:
-        return NewTopic(
-            topic,
-            num_partitions=partitions_of(topic, self._partitions),
-            replication_factor=self._replication,
-            config=topic_settings(topic).kafka_configuration(),
-        )

@@ -83,8 +83,7 @@ class UpkeepRequests:
 
     def last_scheduled_ms(self) -> int | None:
         """When upkeep was last done without being asked for."""
-        scheduled = self._objects.read(self._scheduled_key, dict[str, int])
-        return None if scheduled is None else scheduled.get("at_ms")
+        return (self._objects.read(self._scheduled_key, dict[str, int]) or {}).get("at_ms")
 
     def note_scheduled(self, now_ms: int) -> None:
         self._objects.put(self._scheduled_key, msgspec.json.encode({"at_ms": now_ms}))

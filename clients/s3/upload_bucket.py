@@ -1,13 +1,20 @@
-"""Uploaded bodies in S3 as landing sees them: what each is, and whether it landed. None is read."""
+"""Bodies that devices upload straight to S3: the form for one, what is stored, whether it landed.
 
+No body is read here.
+"""
+
+import base64
 from dataclasses import dataclass
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
-from clients.aws import S3Client
+import msgspec
+from botocore.config import Config
+
+from clients.aws import AwsSettings, S3Client, client_config, s3_client
 from clients.bucket_objects import BucketObjects
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.s3.upload_form import UPLOAD_FIELD, IssuedUpload, NotIssuedError, issued_from
+from fleetlane.events.envelope import Sent
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.names import is_raw_id
 from fleetlane.events.s3_keys import LANDED_UPLOADS, UPLOAD_SWEEP_KEY, UPLOADS
@@ -16,6 +23,9 @@ from fleetlane.events.times import hour_bucket, rfc3339
 if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef
 
+UPLOAD_FIELD: Final = "upload"
+"""The name of the metadata. S3 keeps at most 2 KB of them; the longest of ours is 1.6 KB."""
+
 
 class NotAnUploadError(FleetlaneError):
     """An object that no device uploaded by a form of ours. It can never land."""
@@ -23,6 +33,67 @@ class NotAnUploadError(FleetlaneError):
     key: str
     problem: str
     sentence = "{key!r:.200} is no upload of a device: {problem}"
+
+
+class IssuedUpload(Sent, frozen=True, kw_only=True):
+    """All that a message's envelope needs and its key does not say. ``sha256`` is hexadecimal."""
+
+    body_bytes: int
+    sha256: str
+
+    @property
+    def sha256_base64(self) -> str:
+        """The digest as S3 writes it."""
+        return base64.b64encode(bytes.fromhex(self.sha256)).decode()
+
+    def to_metadata(self) -> str:
+        """Write it without a character that a header or a policy would have to escape."""
+        return base64.urlsafe_b64encode(msgspec.json.encode(self)).decode()
+
+
+def issued_from(metadata: str, *, key: str) -> IssuedUpload:
+    """Read what ``to_metadata`` wrote, here or in a newer version; ``key`` is for people.
+
+    Raises ``NotAnUploadError``.
+    """
+    try:
+        return msgspec.json.decode(base64.urlsafe_b64decode(metadata), type=IssuedUpload)
+    except ValueError as problem:
+        why = f"its metadata were not written by Fleetlane: {problem}"
+        raise NotAnUploadError(key, why) from None
+
+
+def signed_form(
+    s3: S3Client, bucket: str, key: str, issued: IssuedUpload, *, expires_s: int
+) -> dict[str, Any]:
+    """Sign a form that S3 takes for this key alone, and for a body of this size and digest.
+
+    ``url`` is where to POST, as ``multipart/form-data``: all ``fields``, then the body as ``file``.
+    Nothing is sent; ``s3`` is a client of ``signing_client``. Every field is a condition of the
+    policy: S3 refuses one that is changed, left out or added. It computes the digest itself and
+    keeps nothing of a body with another one.
+    """
+    fields = {
+        "x-amz-checksum-algorithm": "SHA256",
+        "x-amz-checksum-sha256": issued.sha256_base64,
+        f"x-amz-meta-{UPLOAD_FIELD}": issued.to_metadata(),
+    }
+    return s3.generate_presigned_post(
+        Bucket=bucket,
+        Key=key,
+        Fields=dict(fields),
+        Conditions=[
+            *({name: value} for name, value in fields.items()),
+            ["content-length-range", issued.body_bytes, issued.body_bytes],
+        ],
+        ExpiresIn=expires_s,
+    )
+
+
+def signing_client(settings: AwsSettings) -> S3Client:
+    """Open a client whose forms name the bucket's host in its region: no device is redirected."""
+    signing = Config(signature_version="s3v4", s3={"addressing_style": "virtual"})
+    return s3_client(settings, config=client_config().merge(signing))
 
 
 def upload_key(raw_id: str, *, issued_millis: int) -> str:
@@ -59,14 +130,6 @@ class StoredUpload:
     issued: IssuedUpload
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedUpload:
-    """An upload in a listing, and when S3 took it."""
-
-    key: str
-    stored_millis: int
-
-
 class UploadBucket:
     """The uploads in the payload bucket, each with a mark beside it once it landed.
 
@@ -101,12 +164,12 @@ class UploadBucket:
         """Mark an upload, once Kafka holds its message; marking twice is fine."""
         self._objects.put(landed_key(key), b"")
 
-    def listed(self, *, after: str, uploads_max: int) -> list[ListedUpload]:
-        """List uploads behind a key, oldest first."""
-        return [
-            ListedUpload(key=one["Key"], stored_millis=int(one["LastModified"].timestamp()) * 1000)
+    def listed(self, *, after: str, uploads_max: int) -> dict[str, int]:
+        """The uploads behind a key, oldest first, and when S3 took each, in milliseconds."""
+        return {
+            one["Key"]: int(one["LastModified"].timestamp()) * 1000
             for one in islice(self._objects.listed(UPLOADS, after=after), uploads_max)
-        ]
+        }
 
     def landed_between(self, *, after: str, last: str) -> frozenset[str]:
         """The keys of the uploads behind ``after``, up to ``last``, that have their mark."""
@@ -133,10 +196,7 @@ def _checked(key: str, head: "HeadObjectOutputTypeDef") -> IssuedUpload:
     metadata = head["Metadata"].get(UPLOAD_FIELD)
     if metadata is None:
         raise NotAnUploadError(key, "it has none of our metadata")
-    try:
-        issued = issued_from(metadata)
-    except NotIssuedError as problem:
-        raise NotAnUploadError(key, str(problem)) from None
+    issued = issued_from(metadata, key=key)
     size_bytes, digest = head["ContentLength"], head.get("ChecksumSHA256")
     if size_bytes != issued.body_bytes:
         raise NotAnUploadError(key, f"it has {size_bytes} bytes, {issued.body_bytes} were issued")

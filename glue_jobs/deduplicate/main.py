@@ -125,8 +125,9 @@ def started(
         messages_per_batch_max=arguments.dedupe_events_per_batch_max,
     )
     records = unique_records(canonical, stream=stream, window_s=window_s)
+    name, writes = query_name(stream), unique_topic(stream)
     trigger_ms = max(1, arguments.dedupe_trigger_ms)
-    plan = QueryPlan(name=query_name(stream), pattern=pattern, trigger_ms=trigger_ms, state=STATE)
+    plan = QueryPlan(name=name, pattern=pattern, trigger_ms=trigger_ms, state=STATE, writes=writes)
     return written_to_kafka(records, arguments, plan=plan)
 
 

@@ -74,17 +74,15 @@ def spark_session(
 
     ``region`` is AWS's for this process, for Python workers and for the lake's catalog.
     """
-    builder: SparkSession.Builder = SparkSession.builder.appName(application)
+    settings: dict[str, Any] = dict(SESSION_SETTINGS)
     if region is not None:
         os.environ[_REGION] = region  # noqa: TID251 - where boto3 looks
-        builder = builder.config(_REGION_OF_WORKERS, region)
+        settings[_REGION_OF_WORKERS] = region
     if shuffle_partitions is not None:
-        builder = builder.config("spark.sql.shuffle.partitions", shuffle_partitions)
-    for name, value in SESSION_SETTINGS.items():
-        builder = builder.config(name, value)
+        settings["spark.sql.shuffle.partitions"] = shuffle_partitions
     with tempfile.TemporaryDirectory() as folder:  # read once, as the session begins
-        builder = builder.config("spark.scheduler.allocation.file", written_pools(Path(folder)))
-        session = builder.getOrCreate()
+        settings["spark.scheduler.allocation.file"] = written_pools(Path(folder))
+        session = SparkSession.builder.appName(application).config(map=settings).getOrCreate()
     keep_classes(session)
     return session
 

@@ -80,7 +80,9 @@ def _number(name: str) -> Column:
 def start(session: SparkSession, arguments: FleetMetadataArguments) -> Supervisor:
     """Start the job's one query, and give what starts it again when it ends; returns at once."""
     trigger_ms = arguments.metadata_trigger_ms
-    plan = source_and_sink.QueryPlan(name=_QUERY, pattern=_PATTERN, trigger_ms=trigger_ms)
+    plan = source_and_sink.QueryPlan(
+        name=_QUERY, pattern=_PATTERN, trigger_ms=trigger_ms, writes=FLEET_RECEIVED
+    )
     records = partial(metadata_records, session, arguments)
     return always_running(
         {_QUERY: lambda: source_and_sink.written_to_kafka(records(), arguments, plan=plan)}

@@ -130,8 +130,8 @@ class WatchBatches:
         try:
             present = self._context.overrides.read()
             flows = self._flows()
-            rate_limit, known = partial(self._rate_limit, present, flows), flows.keys() or None
-            added = self._rates.add(batch, number, rate_limit, now_ms=now_ms, streams=known)
+            rate_limit = partial(self._rate_limit, present, flows)
+            added = self._rates.add(batch, number, rate_limit, now_ms=now_ms, streams=flows.keys())
             self._judge(list(added), present, now_ms)
         except FleetlaneError as problem:
             _log.warning("no device is quarantined for this batch: %s", problem)

@@ -4,11 +4,13 @@ import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import Final
 
-from fleetlane.events.metadata import AlertKind
-from fleetlane.events.times import DAY_MS
+from fleetlane.events.flows.flow import FlowSet
+from fleetlane.events.metadata import Alert, AlertKind
+from fleetlane.events.times import DAY_MS, HOUR_MS
 
 WEEK_MS: Final = 7 * DAY_MS
 WEEKS: Final = 6
@@ -44,67 +46,66 @@ class FlowHour:
         return self.parked / self.concluded if self.concluded >= CONCLUDED_MIN else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """An hour of low coverage, or with much parked, by what is usual for its flow.
-
-    ``limit`` is how few devices would still be usual, by the same hour of the weeks before, or how
-    many parked messages, by the hours of the week before.
-    """
-
-    kind: AlertKind
-    hour: FlowHour
-    limit: int
-
-
-def findings(
-    hours: Iterable[FlowHour], *, at_ms: int, streams: Collection[str]
-) -> Iterator[Finding]:
-    """Judge the hour that begins at ``at_ms``, of each of ``streams``, by the hours before it.
+def unusual(
+    hours: Iterable[FlowHour], *, hour_ms: int, flows: FlowSet, now_ms: int
+) -> Iterator[Alert]:
+    """Judge the hour that begins at ``hour_ms``, of each of ``flows``, by the hours before it.
 
     An hour in which a stream has no row is one without devices if any stream has a row in it, else
-    nothing is known of it. Whatever hour is judged itself counts as known.
+    nothing is known of it. Whatever hour is judged itself counts as known. A flow that has hardly a
+    past may park no more than the margin.
     """
     known = defaultdict[str, dict[int, FlowHour]](dict)
     for hour in hours:
         known[hour.stream][hour.hour_ms] = hour
     reported = {at for of_stream in known.values() for at in of_stream}
-    for stream in sorted(streams & known.keys()):
+    for stream in sorted(flows.keys() & known.keys()):
         of_stream = known[stream]
-        silent = FlowHour(stream=stream, hour_ms=at_ms, devices=0, concluded=0, parked=0)
-        now = of_stream.get(at_ms, silent)
-        yield from _low_coverage(now, of_stream, reported)
-        yield from _much_parked(now, of_stream)
+        silent = FlowHour(stream=stream, hour_ms=hour_ms, devices=0, concluded=0, parked=0)
+        now = of_stream.get(hour_ms, silent)
+        alert = partial(
+            Alert,
+            at_ms=now_ms,
+            stream=stream,
+            owner=flows[stream].owner,
+            from_ms=hour_ms,
+            window_s=HOUR_MS // 1_000,
+        )
+        usual = usual_of(_devices_of_weeks(of_stream, hour_ms, reported))
+        if usual is not None and now.devices < usual.devices_min:
+            kind, devices_min = AlertKind.LOW_COVERAGE, round(usual.devices_min)
+            its_id = f"{kind}/{stream}/{hour_ms}"
+            yield alert(id=its_id, kind=kind, devices=now.devices, devices_min=devices_min)
+        usual = usual_of(_shares_of_week(of_stream, hour_ms)) or _NOTHING_PARKS
+        if now.parked_share is not None and now.parked_share > usual.parked_share_max:
+            kind, parked_max = AlertKind.MUCH_PARKED, round(usual.parked_share_max * now.concluded)
+            yield alert(
+                id=f"{kind}/{stream}/{hour_ms}",
+                kind=kind,
+                messages=now.concluded,
+                parked=now.parked,
+                parked_max=parked_max,
+            )
 
 
-def _low_coverage(
-    now: FlowHour, of_stream: Mapping[int, FlowHour], reported: Collection[int]
-) -> Iterator[Finding]:
+def _devices_of_weeks(
+    of_stream: Mapping[int, FlowHour], hour_ms: int, reported: Collection[int]
+) -> list[int]:
     began_ms = min(of_stream)
-    alike = (now.hour_ms - back * WEEK_MS for back in range(1, WEEKS + 1))
-    devices = [
+    alike = (hour_ms - back * WEEK_MS for back in range(1, WEEKS + 1))
+    return [
         of_stream[at].devices if at in of_stream else 0
         for at in alike
         if at >= began_ms and at in reported
     ]
-    usual = usual_of(devices)
-    if usual is not None and now.devices < usual.devices_min:
-        yield Finding(kind=AlertKind.LOW_COVERAGE, hour=now, limit=round(usual.devices_min))
 
 
-def _much_parked(now: FlowHour, of_stream: Mapping[int, FlowHour]) -> Iterator[Finding]:
-    """A flow that has hardly a past may park no more than the margin."""
-    if now.parked_share is None:
-        return
-    shares = [
+def _shares_of_week(of_stream: Mapping[int, FlowHour], hour_ms: int) -> list[float]:
+    return [
         hour.parked_share
         for at, hour in of_stream.items()
-        if now.hour_ms - WEEK_MS <= at < now.hour_ms and hour.parked_share is not None
+        if hour_ms - WEEK_MS <= at < hour_ms and hour.parked_share is not None
     ]
-    usual = usual_of(shares) or _NOTHING_PARKS
-    if now.parked_share > usual.parked_share_max:
-        limit = round(usual.parked_share_max * now.concluded)
-        yield Finding(kind=AlertKind.MUCH_PARKED, hour=now, limit=limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

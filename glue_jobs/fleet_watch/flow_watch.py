@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import replace
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -20,8 +19,8 @@ from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import DAY_MS, HOUR_MS, day_of
 from glue_jobs.engine.session import table_name
-from glue_jobs.fleet_watch.flow_hours import WEEK_MS, WEEKS, Finding, FlowHour, findings
-from glue_jobs.fleet_watch.objectives import LONGEST_HOURS, Burning, ObjectiveHour, burning
+from glue_jobs.fleet_watch.flow_hours import WEEK_MS, WEEKS, FlowHour, unusual
+from glue_jobs.fleet_watch.objectives import LONGEST_HOURS, ObjectiveHour, burning
 
 POLL_INTERVAL_S: Final = 300
 SILENT_MS: Final = 2 * HOUR_MS
@@ -78,57 +77,23 @@ class FlowWatch:
         # A clock that was ahead has counted hours that are not over.
         return max(min(latest_ms, over_ms), silent_ms - silent_ms % HOUR_MS - HOUR_MS)
 
-    def _judge(self, at_ms: int) -> None:
+    def _judge(self, hour_ms: int) -> None:
         flows = self.flows.current().by_stream
-        hours = self.hours.since(at_ms - WEEKS * WEEK_MS, flows.keys())
-        found = list(findings(hours, at_ms=at_ms, streams=flows.keys() - canary.STREAMS))
-        of_objectives = self.hours.objectives_since(at_ms - LONGEST_HOURS * HOUR_MS)
-        fast = list(burning(of_objectives, at_ms=at_ms, flows=flows))
+        hours = self.hours.since(hour_ms - WEEKS * WEEK_MS, flows.keys())
+        teams = {name: flow for name, flow in flows.items() if name not in canary.STREAMS}
         now_ms = self.now_ms()
-        alerts = [_alert(one, flows[one.hour.stream].owner, now_ms=now_ms) for one in found]
-        alerts += [_burn(one, flows[one.stream].owner, at_ms, now_ms=now_ms) for one in fast]
-        if alerts:
-            _log.warning("%d alerts about flows in the last hour", len(alerts))
-            self.send(alerts)
+        found = [*unusual(hours, hour_ms=hour_ms, flows=teams, now_ms=now_ms)]
+        of_objectives = self.hours.objectives_since(hour_ms - LONGEST_HOURS * HOUR_MS)
+        fast = [*burning(of_objectives, hour_ms=hour_ms, flows=flows, now_ms=now_ms)]
+        if found or fast:
+            _log.warning("%d alerts about flows in the last hour", len(found) + len(fast))
+            self.send([*found, *fast])
         low = sum(one.kind is AlertKind.LOW_COVERAGE for one in found)
         self._values = {
             JobMetric.LOW_COVERAGE_FLOWS: low,
             JobMetric.MUCH_PARKED_FLOWS: len(found) - low,
             JobMetric.BURNING_FLOWS: len({one.stream for one in fast}),
         }
-
-
-def _alert(finding: Finding, owner: str, *, now_ms: int) -> Alert:
-    hour, kind = finding.hour, finding.kind
-    alert = Alert(
-        id=f"{kind}/{hour.stream}/{hour.hour_ms}",
-        kind=kind,
-        at_ms=now_ms,
-        stream=hour.stream,
-        owner=owner,
-        from_ms=hour.hour_ms,
-        window_s=HOUR_MS // 1_000,
-    )
-    if kind is AlertKind.LOW_COVERAGE:
-        return replace(alert, devices=hour.devices, devices_min=finding.limit)
-    return replace(alert, messages=hour.concluded, parked=hour.parked, parked_max=finding.limit)
-
-
-def _burn(one: Burning, owner: str, at_ms: int, *, now_ms: int) -> Alert:
-    kind = AlertKind.OBJECTIVE_BURNS
-    return Alert(
-        id=f"{kind}/{one.stream}/{one.objective}/{at_ms}",
-        kind=kind,
-        at_ms=now_ms,
-        stream=one.stream,
-        owner=owner,
-        from_ms=at_ms + HOUR_MS - one.hours * HOUR_MS,
-        window_s=one.hours * HOUR_MS // 1_000,
-        objective=one.objective,
-        messages=one.messages,
-        late=one.late,
-        late_max=one.late_max,
-    )
 
 
 class LakeUnreadableError(FleetlaneError):

@@ -15,7 +15,7 @@ from fleetlane.events.job_arguments import FleetWatchArguments
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import FLEET_WATCH, Dimension
 from fleetlane.events.times import now_ms
-from fleetlane.events.topics import FLEET_RECEIVED
+from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED
 from glue_jobs.engine.cloudwatch_metrics import published_to
 from glue_jobs.engine.session import use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
@@ -23,7 +23,7 @@ from glue_jobs.fleet_watch.batches import WatchBatches, WatchContext
 from glue_jobs.fleet_watch.canary_check import CHECK_INTERVAL_S, LakeCanaries, check_canaries
 from glue_jobs.fleet_watch.flow_watch import POLL_INTERVAL_S, FlowWatch, LakeHours
 from glue_jobs.fleet_watch.quarantine import PerMinute, QuarantineRules
-from glue_jobs.kafka.source_and_sink import in_batches, raw_records, write_alerts
+from glue_jobs.kafka.source_and_sink import QueryPlan, in_batches, raw_records, write_alerts
 
 RECORDS_PER_BATCH_MAX: Final = 200_000
 _PER_MINUTE_MAX: Final = PerMinute(messages=600, bytes=16 << 20)
@@ -50,9 +50,10 @@ def start(session: SparkSession, arguments: FleetWatchArguments) -> Supervisor:
         records = raw_records(
             session, arguments, pattern=topic, messages_per_batch_max=RECORDS_PER_BATCH_MAX
         )
-        query = in_batches(
-            records, arguments, name=FLEET_WATCH, trigger_ms=trigger_ms, each=batches.handle
+        plan = QueryPlan(
+            name=FLEET_WATCH, pattern=topic, trigger_ms=trigger_ms, writes=FLEET_ALERTS
         )
+        query = in_batches(records, arguments, plan=plan, each=batches.handle)
         if arguments.lake_warehouse is not None:
             uri, database = arguments.lake_catalog_uri, arguments.lake_database
             use_catalog(session, warehouse=arguments.lake_warehouse, uri=uri, database=database)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from fleetlane.events.flows.flow import FlowSet
+from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.times import HOUR_MS
 
 LONGEST_HOURS: Final = 72
@@ -29,22 +30,13 @@ class ObjectiveHour(NamedTuple):
     late: int
 
 
-class Burning(NamedTuple):
-    """In ``hours`` until the judged one is over ``late`` of ``messages`` were late.
+def burning(
+    hours: Iterable[ObjectiveHour], *, hour_ms: int, flows: FlowSet, now_ms: int
+) -> Iterator[Alert]:
+    """Judge the hour that begins at ``hour_ms``: of each objective the shortest window that burns.
 
-    ``late_max`` would use up the budget exactly.
+    An alert's ``late_max`` would use up the budget exactly.
     """
-
-    stream: str
-    objective: str
-    hours: int
-    messages: int
-    late: int
-    late_max: int
-
-
-def burning(hours: Iterable[ObjectiveHour], *, at_ms: int, flows: FlowSet) -> Iterator[Burning]:
-    """Judge the hour that begins at ``at_ms``: of each objective the shortest window that burns."""
     known = defaultdict[tuple[str, str], list[ObjectiveHour]](list)
     for hour in hours:
         known[hour.stream, hour.objective].append(hour)
@@ -55,15 +47,27 @@ def burning(hours: Iterable[ObjectiveHour], *, at_ms: int, flows: FlowSet) -> It
         share_max = 1 - rule.share
         for long, short, burn_max in BURNS:
             (messages, late), (few, few_late) = (
-                _sums(its_hours, at_ms, one) for one in (long, short)
+                _sums(its_hours, hour_ms, one) for one in (long, short)
             )
             late_max = messages * share_max
             is_fast = late > burn_max * late_max and few_late > burn_max * few * share_max
             if messages >= MESSAGES_MIN and is_fast:
-                yield Burning(stream, objective, long, messages, late, round(late_max))
+                yield Alert(
+                    id=f"{AlertKind.OBJECTIVE_BURNS}/{stream}/{objective}/{hour_ms}",
+                    kind=AlertKind.OBJECTIVE_BURNS,
+                    at_ms=now_ms,
+                    stream=stream,
+                    owner=flows[stream].owner,
+                    from_ms=hour_ms + HOUR_MS - long * HOUR_MS,
+                    window_s=long * HOUR_MS // 1_000,
+                    objective=objective,
+                    messages=messages,
+                    late=late,
+                    late_max=round(late_max),
+                )
                 break
 
 
-def _sums(hours: Iterable[ObjectiveHour], at_ms: int, last: int) -> tuple[int, int]:
-    within = [one for one in hours if at_ms - last * HOUR_MS < one.hour_ms <= at_ms]
+def _sums(hours: Iterable[ObjectiveHour], hour_ms: int, last: int) -> tuple[int, int]:
+    within = [one for one in hours if hour_ms - last * HOUR_MS < one.hour_ms <= hour_ms]
     return sum(one.messages for one in within), sum(one.late for one in within)

@@ -1,7 +1,7 @@
 """Which devices to quarantine, for how long, and which alerts: a pure function of their rates."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -16,8 +16,6 @@ OVER_RATE_LIMIT: Final = "over_ceiling"
 """The cause that marks our own overrides: what an operator wrote is left alone."""
 
 QUARANTINED_MAX: Final = 1_000
-type RateLimit = Callable[[str, str], PerMinute]
-"""How much a minute a device may send to a stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +78,16 @@ class DeviceRates:
         self,
         batch: Iterable[Activity],
         number: int,
-        rate_limit: RateLimit,
+        rate_limit: Callable[[str, str], PerMinute],
         *,
         now_ms: int,
-        streams: Collection[str] | None = None,
+        streams: Collection[str],
     ) -> Iterator[TooFast]:
         """Add a batch, and give those of its devices that are over the rate limit by now.
 
-        A batch that failed comes again with its ``number``, and counts once. What a device sends to
-        others than ``streams``, where they are known, is one: it may make up names.
+        ``rate_limit`` says how much a minute a device may send to a stream. A batch that failed
+        comes again with its ``number``, and counts once. What a device sends to others than
+        ``streams``, unless none are known, is one: it may make up names.
         """
         oldest_ms = now_ms - STALE_MS
         if number != self._number:
@@ -96,7 +95,7 @@ class DeviceRates:
         self._sent = {at: sent for at, sent in self._before.items() if at[2] >= oldest_ms}
         of_batch_by = dict[tuple[str, str, int], Activity]()
         for one in batch:
-            stream = one.stream if streams is None or one.stream in streams else ""
+            stream = one.stream if not streams or one.stream in streams else ""
             at = one.device_id, stream, one.window_ms
             of_batch_by[at] = _added(of_batch_by[at], one) if at in of_batch_by else one
         for at, one in of_batch_by.items():
@@ -137,10 +136,10 @@ class QuarantineRules:
 class Judgement:
     """What follows. ``held`` are new or longer quarantines; ``left`` had no room among them."""
 
-    alerts: tuple[Alert, ...] = ()
-    held: Mapping[str, DeviceOverride] = field(default_factory=dict)
-    is_over: bool = False
-    left: int = 0
+    alerts: tuple[Alert, ...]
+    held: Mapping[str, DeviceOverride]
+    is_over: bool
+    left: int
 
 
 def judged(

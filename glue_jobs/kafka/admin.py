@@ -15,6 +15,7 @@ from glue_jobs.engine.session import java_class
 
 ANSWER_MS_MAX: Final = 10_000
 _CLIENTS: Final = "org.apache.kafka.clients"
+_MSK: Final = "software.amazon.msk.auth.iam"
 
 type Partition = tuple[str, int]
 type Offsets = Mapping[Partition, int]
@@ -138,21 +139,16 @@ class KafkaAdmin:
             raise KafkaAdminError(str(problem).splitlines()[-1]) from problem
 
 
-_SECURITY: Final[Mapping[KafkaSecurity, Mapping[str, str]]] = {
-    KafkaSecurity.PLAINTEXT: {},
-    # As Amazon's own login module wants it: the role's credentials, no secret in any option.
-    KafkaSecurity.IAM: {
-        "kafka.security.protocol": "SASL_SSL",
-        "kafka.sasl.mechanism": "AWS_MSK_IAM",
-        "kafka.sasl.jaas.config": "software.amazon.msk.auth.iam.IAMLoginModule required;",
-        "kafka.sasl.client.callback.handler.class": (
-            "software.amazon.msk.auth.iam.IAMClientCallbackHandler"
-        ),
-    },
+_IAM: Final = {
+    "kafka.security.protocol": "SASL_SSL",
+    "kafka.sasl.mechanism": "AWS_MSK_IAM",
+    "kafka.sasl.jaas.config": f"{_MSK}.IAMLoginModule required;",
+    "kafka.sasl.client.callback.handler.class": f"{_MSK}.IAMClientCallbackHandler",
 }
+"""As Amazon's own login module wants it: the role's credentials, no secret in any option."""
 
 
 def kafka_connection(arguments: JobArguments) -> dict[str, str]:
     """The options by which Spark reaches Kafka: Kafka's own, each behind ``kafka.``."""
     servers = {"kafka.bootstrap.servers": arguments.kafka_bootstrap_servers}
-    return {**servers, **_SECURITY[arguments.kafka_security]}
+    return servers | (_IAM if arguments.kafka_security is KafkaSecurity.IAM else {})

@@ -20,6 +20,7 @@ from fleetlane.events.topics import FLEET_ALERTS, METADATA_TOPICS, REROUTED_BYTE
 from glue_jobs.engine.checkpoint_notes import CheckpointPlan, HadoopFiles, note_plan
 from glue_jobs.engine.session import java_class
 from glue_jobs.kafka.admin import KafkaAdmin, KafkaAdminError, kafka_connection
+from glue_jobs.kafka.query_runs import followed
 
 ASYNC_CHECKPOINT_INTERVAL_MS: Final = 1_000
 FETCH_BYTES_MAX: Final = 2 * 1024 * 1024
@@ -49,7 +50,8 @@ class QueryPlan:
     A ``trigger_ms`` of 0 starts a batch as soon as the one before is done, and writes progress
     beside the batches instead of between them: a crash then repeats several batches, not one.
     ``state`` names what it keeps between batches; another name is another checkpoint. With a
-    ``real_time_batch_ms`` it runs in real time instead, in batches that last so long.
+    ``real_time_batch_ms`` it runs in real time instead, in batches that last so long. The pattern
+    of the topics that it ``writes``, and its ``tables``' addresses, are for its lineage alone.
     """
 
     name: str
@@ -57,6 +59,8 @@ class QueryPlan:
     trigger_ms: int
     state: str = ""
     real_time_batch_ms: int | None = None
+    writes: str = ""
+    tables: Sequence[str] = ()
 
     @property
     def is_async(self) -> bool:
@@ -123,15 +127,15 @@ def written_to_kafka(
     session = records.sparkSession
     checkpoints = HadoopFiles(session, arguments.checkpoint_folder)
     note_plan(checkpoints, plan.name, noted(session, arguments, plan))
-    writer = _writer(records, arguments, name=plan.name, trigger_ms=plan.trigger_ms)
-    writer = writer.format("kafka").options(**sink_options(arguments))
+    writer = _writer(records, arguments, plan).format("kafka").options(**sink_options(arguments))
     if plan.is_async:
         writer = writer.option("asyncProgressTrackingEnabled", "true").option(
             "asyncProgressTrackingCheckpointIntervalMs", ASYNC_CHECKPOINT_INTERVAL_MS
         )
-    if plan.real_time_batch_ms is not None:
-        return started_with_real_time_trigger(session, writer, plan.real_time_batch_ms)
-    return writer.start()
+    if plan.real_time_batch_ms is None:
+        return followed(writer.start(), session, arguments, plan)
+    query = started_with_real_time_trigger(session, writer, plan.real_time_batch_ms)
+    return followed(query, session, arguments, plan)
 
 
 def started_with_real_time_trigger(
@@ -174,35 +178,33 @@ def in_batches(
     records: DataFrame,
     arguments: JobArguments,
     *,
-    name: str,
-    trigger_ms: int,
+    plan: QueryPlan,
     each: Callable[[DataFrame, int], None],
 ) -> StreamingQuery:
-    """Start it, with a scheduler pool and a checkpoint folder of its ``name``.
+    """Start it, with a scheduler pool and a checkpoint folder of its plan's name.
 
     ``each`` gets a batch and its number. What it raises ends the query; the batch comes again.
     Of Kafka's partitions, which may be hundreds with a few records each, a batch has as many as
     there are cores: each step with its rows is one task for each.
     """
-    tasks = int(str(records.sparkSession.conf.get("spark.sql.shuffle.partitions")))
-    writer = _writer(records, arguments, name=name, trigger_ms=trigger_ms)
+    session = records.sparkSession
+    tasks = int(str(session.conf.get("spark.sql.shuffle.partitions")))
 
     def write(rows: DataFrame, number: int) -> None:
         each(rows.coalesce(tasks), number)
         gc.collect()  # py4j's objects are cycles: with them the JVM keeps plans and broadcasts
 
-    return writer.foreachBatch(write).start()
+    writer = _writer(records, arguments, plan).foreachBatch(write)
+    return followed(writer.start(), session, arguments, plan)
 
 
-def _writer(
-    records: DataFrame, arguments: JobArguments, *, name: str, trigger_ms: int
-) -> DataStreamWriter:
-    records.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", name)
+def _writer(records: DataFrame, arguments: JobArguments, plan: QueryPlan) -> DataStreamWriter:
+    records.sparkSession.sparkContext.setLocalProperty("spark.scheduler.pool", plan.name)
     return (
-        records.writeStream.queryName(name)
+        records.writeStream.queryName(plan.name)
         .outputMode("append")
-        .option("checkpointLocation", f"{arguments.checkpoint_folder}/{name}")
-        .trigger(processingTime=f"{trigger_ms} milliseconds")
+        .option("checkpointLocation", f"{arguments.checkpoint_folder}/{plan.name}")
+        .trigger(processingTime=f"{plan.trigger_ms} milliseconds")
     )
 
 

@@ -18,7 +18,7 @@ from fleetlane.events.s3_keys import archived_key
 from fleetlane.events.times import DAY_MS, rfc3339
 from glue_jobs.engine.persisted_rows import persisted
 from glue_jobs.engine.session import table_name
-from glue_jobs.lake.merging import Target, commit, drop_repeats, without_known
+from glue_jobs.lake.merging import Target, append_new
 from glue_jobs.lake.rows import WAITS_AT, raw_rows, without_erased
 
 COPIES_AT_ONCE: Final = 16
@@ -108,13 +108,8 @@ def write_raw(
             return
         days = F.col("day").isin(facts.days)
         near = days & F.col("kafka_ms").between(facts.first_ms, facts.last_ms)
-        there = rows.sparkSession.table(table_name(rows.sparkSession, RAW))
-        fresh = without_known(
-            _with_references(rows, bodies.copied(facts.places)), target, there=there, places=near
-        )
-        if not commit(fresh, target):
-            drop_repeats(rows.sparkSession, RAW, within=days)
-            target.log.read_again()
+        referring = _with_references(rows, bodies.copied(facts.places))
+        append_new(referring, target, near=near, partitions=days)
 
 
 def _with_references(rows: DataFrame, missed: Mapping[str, NoBody]) -> DataFrame:

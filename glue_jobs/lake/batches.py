@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from pyspark import StorageLevel
@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from clients.flows.store import CurrentFlows
-from fleetlane.events.job_arguments import LakeArguments, LakeTables
+from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lake import tables
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED, canonical_topic
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
@@ -36,32 +36,29 @@ TABLES_OF: Final[Mapping[LakeTables, tuple[tables.LakeTable, ...]]] = {
 _QUERY_ID: Final = "sql.streaming.queryId"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
-    """What a batch needs beside its records.
-
-    ``erased_until_ms`` reads, before each batch, what of which devices stays away. ``flows`` say
-    which objectives there are: without them none is judged.
-    """
-
-    deduped: DedupedStreams
-    erased_until_ms: Callable[[], Mapping[str, int]]
-    bodies: ArchivedBodies | None = None
-    flows: CurrentFlows | None = None
-
-
+@dataclass(slots=True, kw_only=True)
 class LakeBatches:
     """Writes the batches of one query, each once, however often it is given.
 
     A batch that was written in part goes on with the tables that do not have it yet.
+    ``erased_until_ms`` reads, before each batch, what of which devices stays away. ``flows`` say
+    which objectives there are; the archive alone needs ``bodies``.
     """
 
-    def __init__(
-        self, session: SparkSession, arguments: LakeArguments, guard: LeaseGuard, beside: Beside
-    ) -> None:
-        self._arguments, self._guard, self._beside = arguments, guard, beside
-        self._logs = {table: TableLog(session, table) for table in TABLES_OF[arguments.tables]}
-        self._token, self._counts = 0, DayCounts(session, self._logs, beside.flows)
+    session: SparkSession
+    which: LakeTables
+    guard: LeaseGuard
+    deduped: DedupedStreams
+    erased_until_ms: Callable[[], Mapping[str, int]]
+    flows: CurrentFlows
+    bodies: ArchivedBodies | None = None
+    _logs: Mapping[tables.LakeTable, TableLog] = field(init=False)
+    _counts: DayCounts = field(init=False)
+    _token: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._logs = {table: TableLog(self.session, table) for table in TABLES_OF[self.which]}
+        self._counts = DayCounts(self.session, self._logs, self.flows)
 
     def write(self, records: DataFrame, number: int) -> None:
         """Write a batch; for ``foreachBatch``.
@@ -73,16 +70,15 @@ class LakeBatches:
         assert query is not None, "Spark names the query to what runs in it"
         with self._turn() as check:
             batch = Batch(query=query, number=number)
-            match self._arguments.tables:
+            match self.which:
                 case LakeTables.EVENTS:
                     self._write_events(records, batch, check)
                 case LakeTables.FLEET:
                     self._write_fleet(records, batch, check)
                 case LakeTables.ARCHIVE:
-                    bodies = self._beside.bodies
-                    assert bodies is not None, "the archive keeps bodies too"
+                    assert self.bodies is not None, "the archive keeps bodies too"
                     target = self._target(tables.RAW, batch, check)
-                    write_raw(records, target, bodies, self._beside.erased_until_ms())
+                    write_raw(records, target, self.bodies, self.erased_until_ms())
 
     def count(self) -> float:
         """Count the days that batches touched; gives for how many seconds, once it had its turn.
@@ -98,12 +94,12 @@ class LakeBatches:
 
     @contextmanager
     def _turn(self) -> Iterator[Check]:
-        with self._guard.turn() as check:
-            if self._token != self._guard.token:
+        with self.guard.turn() as check:
+            if self._token != self.guard.token:
                 self.read_again()
                 if tables.DAILY in self._logs:
                     self._counts.add_of_others()
-                self._token = self._guard.token
+                self._token = self.guard.token
             yield check
 
     def read_again(self) -> None:
@@ -113,9 +109,9 @@ class LakeBatches:
 
     def _write_events(self, records: DataFrame, batch: Batch, check: Check) -> None:
         is_parked = F.col("topic") == PARKED
-        erased_until_ms = self._beside.erased_until_ms()
+        erased_until_ms = self.erased_until_ms()
         # It comes by ``unique.<stream>`` too, or came: from the beginning on.
-        again = F.col("topic").isin([*map(canonical_topic, self._beside.deduped.windows_s())])
+        again = F.col("topic").isin([*map(canonical_topic, self.deduped.windows_s())])
         # Those that several messages may have: of which of them it comes there, nobody knows.
         event = F.col("value").cast("string")
         id_, raw_id = (F.get_json_object(event, f"$.{name}") for name in ("id", "rawid"))
@@ -128,7 +124,7 @@ class LakeBatches:
             merge(parked, self._target(tables.PARKED, batch, check))
 
     def _write_fleet(self, records: DataFrame, batch: Batch, check: Check) -> None:
-        erased_until_ms, level = self._beside.erased_until_ms(), StorageLevel.MEMORY_AND_DISK_DESER
+        erased_until_ms, level = self.erased_until_ms(), StorageLevel.MEMORY_AND_DISK_DESER
         received = received_rows(records.where(F.col("topic") == FLEET_RECEIVED))
         received = without_erased(received, tables.RECEIVED, erased_until_ms)
         parsed = parsed_rows(records.where(F.col("topic") == FLEET_PARSED))

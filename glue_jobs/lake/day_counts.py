@@ -30,10 +30,7 @@ class DayCounts:
     """
 
     def __init__(
-        self,
-        session: SparkSession,
-        logs: Mapping[tables.LakeTable, TableLog],
-        flows: CurrentFlows | None = None,
+        self, session: SparkSession, logs: Mapping[tables.LakeTable, TableLog], flows: CurrentFlows
     ) -> None:
         self._session, self._logs, self._flows = session, logs, flows
         self._by_device, self._by_hour = set[date](), set[date]()
@@ -103,7 +100,7 @@ class DayCounts:
             return
         flows: Sequence[Flow] = ()
         with suppress(FlowsUnavailableError):
-            flows = () if self._flows is None else self._flows.current().flows
+            flows = self._flows.current().flows
         kept = [table_name(self._session, table) for table in (tables.EVENTS, tables.REPEATS)]
         are_there = all(map(self._session.catalog.tableExists, kept))
         if not (are_there and any(flow.objective for flow in flows)):

@@ -15,8 +15,7 @@ from packaging.version import InvalidVersion, Version
 from pyspark.sql import Column, DataFrame, Row, Window
 from pyspark.sql import functions as F
 
-from fleetlane.events.times import HOUR_MS
-from glue_jobs.engine.hours import spans_of
+from glue_jobs.engine.hours import hour_of, spans_of
 
 SET: Final = ("revision", "parser")
 """What the events of one message share that count together."""
@@ -24,10 +23,9 @@ SET: Final = ("revision", "parser")
 
 def set_facts() -> tuple[Column, ...]:
     """Aggregates of a batch's rows: sets by stream, hours of arrival by stream, ids by content."""
-    hour = F.floor(F.col("arrival_ms") / HOUR_MS)
     return (
         F.collect_set(F.struct("stream", *SET)).alias("sets"),
-        F.collect_set(F.struct("stream", hour.alias("hour"))).alias("hours"),
+        F.collect_set(F.struct("stream", hour_of("arrival_ms"))).alias("hours"),
         F.bool_or(~F.col("id").startswith(F.col("raw_id"))).alias("are_named_by_content"),
     )
 
@@ -38,8 +36,8 @@ def arrived_alike(facts: Row) -> Column:
     A replay keeps a message's arrival: so its older events are found, whatever their days.
     """
     hours = defaultdict[str, set[int]](set)
-    for stream, hour in facts.hours:
-        hours[stream].add(hour * HOUR_MS)
+    for stream, hour_ms in facts.hours:
+        hours[stream].add(hour_ms)
     spans = [
         (F.col("stream") == stream) & F.col("arrival_ms").between(first_ms, end_ms - 1)
         for stream, its_hours in sorted(hours.items())

@@ -2,7 +2,8 @@
 
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Final
 from uuid import uuid4
 
@@ -27,9 +28,9 @@ from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S, published_to
 from glue_jobs.engine.query_listener import LakeLag, listen
 from glue_jobs.engine.session import iceberg_table, java_class, table_name, use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor, always_running
-from glue_jobs.kafka.source_and_sink import in_batches, raw_records
+from glue_jobs.kafka.source_and_sink import QueryPlan, in_batches, raw_records
 from glue_jobs.lake.archive import ArchivedBodies, delete_bodies, delete_old_days
-from glue_jobs.lake.batches import TABLES_OF, Beside, LakeBatches
+from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.stream_views import stream_views
 from glue_jobs.lake.upkeep import POLL_INTERVAL_S as UPKEEP_INTERVAL_S
 from glue_jobs.lake.upkeep import LeaseGuard, UpkeepSchedule, compacted, erased, expired
@@ -85,23 +86,33 @@ def start(session: SparkSession, arguments: LakeArguments) -> Supervisor:
 def _start_query(
     session: SparkSession, arguments: LakeArguments, guard: LeaseGuard, lag: LakeLag
 ) -> StreamingQuery:
-    deduped = DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder))
     devices = ErasedDevices(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables)
-    bodies, flows = _bodies(arguments), _flows(arguments)
-    beside = Beside(
-        deduped=deduped, erased_until_ms=devices.erased_until_ms, bodies=bodies, flows=flows
+    batches = LakeBatches(
+        session=session,
+        which=arguments.tables,
+        guard=guard,
+        deduped=DedupedStreams(HadoopFiles(session, arguments.checkpoint_folder)),
+        erased_until_ms=devices.erased_until_ms,
+        flows=CachedFlows(FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)),
+        bodies=_bodies(arguments),
     )
-    batches = LakeBatches(session, arguments, guard, beside)
     share = _ARCHIVE_SHARE if arguments.tables is LakeTables.ARCHIVE else 1
+    name, of_glue = lake_job(arguments.tables), "" if arguments.lake_catalog_uri else ".db"
+    folder = f"{arguments.lake_warehouse}/{arguments.lake_database}{of_glue}"
+    plan = QueryPlan(
+        name=name,
+        pattern=TOPICS_OF[arguments.tables],
+        trigger_ms=min(POLL_MS, arguments.lake_trigger_ms),
+        tables=[f"{folder}/{table.name}" for table in TABLES_OF[arguments.tables]],
+    )
     records = raw_records(
         session,
         arguments,
-        pattern=TOPICS_OF[arguments.tables],
+        pattern=plan.pattern,
         messages_per_batch_max=max(1, arguments.lake_records_per_batch_max // share),
         waits_ms_max=arguments.lake_trigger_ms,
     )
-    name, trigger_ms = lake_job(arguments.tables), min(POLL_MS, arguments.lake_trigger_ms)
-    query = in_batches(records, arguments, name=name, trigger_ms=trigger_ms, each=batches.write)
+    query = in_batches(records, arguments, plan=plan, each=batches.write)
     PeriodicTask(
         name="upkeep of the lake's tables",
         run=_upkeep(session, arguments, guard, batches, devices).do_due,
@@ -126,12 +137,6 @@ def _start_query(
     return query
 
 
-def _flows(arguments: LakeArguments) -> CachedFlows | None:
-    if arguments.flows_bucket is None:
-        return None
-    return CachedFlows(FlowStore(s3_client(AwsSettings()), arguments.flows_bucket))
-
-
 def _bodies(arguments: LakeArguments) -> ArchivedBodies:
     s3 = copying_client(AwsSettings())
     waiting, archived = arguments.payload_bucket, arguments.lake_bucket
@@ -153,26 +158,30 @@ def _upkeep(
 ) -> UpkeepSchedule:
     tables, is_archive = TABLES_OF[arguments.tables], arguments.tables is LakeTables.ARCHIVE
 
-    def reread(done: Mapping[str, str]) -> Mapping[str, str]:
+    def of_each(work: Callable[[LakeTable], str], among: Iterable[LakeTable]) -> dict[str, str]:
+        done = {table.name: work(table) for table in among}
         batches.read_again()
         return done
 
     def expire() -> Mapping[str, str]:
         if is_archive:
             delete_old_days(session, now_ms=now_ms(), days_max=arguments.archive_days)
-        return reread(expired(session, tables, now_ms=now_ms()))
+        return of_each(partial(expired, session, now_ms=now_ms()), tables)
 
     def erase(device_id: str) -> Mapping[str, str]:
         devices.note(checked_device_id(device_id), until_ms=now_ms() + STILL_ARRIVES_MS)
         if is_archive:
             delete_bodies(session, _bodies(arguments), device_id)
-        return reread(erased(session, tables, device_id))
+        naming = [table for table in tables if "device_id" in table.column_names]
+        return of_each(partial(erased, session, device_id=device_id), naming)
 
     return UpkeepSchedule(
         requests=UpkeepRequests(s3_client(AwsSettings()), arguments.lake_bucket, arguments.tables),
         guard=guard,
         works={
-            Upkeep.COMPACT: lambda: reread(compacted(session, tables, check=guard.check)),
+            Upkeep.COMPACT: lambda: of_each(
+                partial(compacted, session, check=guard.lease.check), tables
+            ),
             Upkeep.EXPIRE: expire,
         },
         erase=erase,

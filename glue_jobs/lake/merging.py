@@ -43,9 +43,19 @@ def merge(rows: DataFrame, target: Target) -> None:
     places = touched(facts_of(rows, target.table))
     if places is None:
         return
-    there, once = rows.sparkSession.table(target.log.name), one_of_each(rows, target.table.key)
-    if not commit(without_known(once, target, there=there, places=places), target):
-        drop_repeats(rows.sparkSession, target.table, within=places)
+    append_new(one_of_each(rows, target.table.key), target, near=places, partitions=places)
+
+
+def append_new(rows: DataFrame, target: Target, *, near: Column, partitions: Column) -> None:
+    """Append rows but for those whose keys are in the table already, ``near`` them.
+
+    The batch's keys go to the table's rows, not the other way: no row of the table is shuffled.
+    Where another wrote meanwhile, repeats are dropped in these whole ``partitions``.
+    """
+    there = rows.sparkSession.table(target.log.name).where(near)
+    known = F.broadcast(known_rows(rows, target.table, there=there))
+    if not commit(rows.join(known, list(target.table.key), "left_anti"), target):
+        drop_repeats(rows.sparkSession, target.table, within=partitions)
         target.log.read_again()
 
 
@@ -57,17 +67,6 @@ def one_of_each(rows: DataFrame, key: Sequence[str]) -> DataFrame:
     first = F.col("revision").desc() if "revision" in rows.columns else F.col(key[0])
     alike = Window.partitionBy(*key).orderBy(first)
     return rows.withColumn("place", F.row_number().over(alike)).where("place = 1").drop("place")
-
-
-def without_known(
-    rows: DataFrame, target: Target, *, there: DataFrame, places: Column
-) -> DataFrame:
-    """Leave out the rows whose keys are ``there``, in the touched partitions, already.
-
-    The batch's keys go to the table's rows, not the other way: no row of the table is shuffled.
-    """
-    known = known_rows(rows, target.table, there=there.where(places))
-    return rows.join(F.broadcast(known), list(target.table.key), "left_anti")
 
 
 def known_rows(rows: DataFrame, table: LakeTable, *others: str, there: DataFrame) -> DataFrame:

@@ -42,12 +42,8 @@ class StreamViews:
 
 
 def stream_views(arguments: LakeArguments) -> StreamViews | None:
-    """What the query of the events puts; ``None`` where no flows, or no Data Catalog, are given."""
-    if (
-        arguments.flows_bucket is None
-        or arguments.tables is not LakeTables.EVENTS
-        or arguments.lake_catalog_uri is not None
-    ):
+    """What the query of the events puts; ``None`` for the others, or where no Data Catalog is."""
+    if arguments.tables is not LakeTables.EVENTS or arguments.lake_catalog_uri is not None:
         return None
     flows = FlowStore(s3_client(AwsSettings()), arguments.flows_bucket)
     return StreamViews(flows, aws_client("glue"), arguments.lake_database)

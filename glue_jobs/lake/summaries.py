@@ -47,7 +47,7 @@ def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:
         _sum(F.col("parse_us")).alias("parse_us_sum"),
         F.coalesce(F.max("parse_us"), F.lit(0)).alias("parse_us_max"),
         _sum(F.when(F.col("inflated_bytes") > 0, F.col("body_bytes"))).alias("parsed_body_bytes"),
-        _sum(F.col("inflated_bytes")).alias("inflated_bytes"),
+        *(_sum(F.col(name)).alias(name) for name in ("inflated_bytes", "output_bytes")),
         *(F.max_by(name, last).alias(name) for name in ("device_type", "firmware", "via")),
         F.max(F.when(F.col("via").isNull(), F.col("received_ms"))).alias("heard_ms"),
         F.max(F.when(F.col("via").isNotNull(), F.col("received_ms"))).alias("gateway_ms"),
@@ -58,11 +58,11 @@ def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:
 def final_outcomes(parsed: DataFrame) -> DataFrame:
     """The attempt that counts of each message: parsed > empty > parked > diverted, then the last.
 
-    Gives day, id, outcome, reason, events, parse_us and inflated_bytes.
+    Gives day, id, outcome, reason, events, parse_us, inflated_bytes and output_bytes.
     """
     ranks = F.array(*(F.lit(outcome) for outcome in OUTCOMES_BY_RANK))
     order = F.struct(F.array_position(ranks, F.col("outcome")), F.col("attempt"))
-    row = F.struct("outcome", "reason", "events", "parse_us", "inflated_bytes")
+    row = F.struct("outcome", "reason", "events", "parse_us", "inflated_bytes", "output_bytes")
     final = parsed.groupBy("day", "id").agg(F.max_by(row, order).alias("t"))
     return final.select("day", "id", "t.*")
 

@@ -5,7 +5,7 @@ Compaction: few large files, one row a key. Expiry: a past that does not grow fo
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -48,10 +48,6 @@ class LeaseGuard:
     _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
     _is_kept: IsKept | None = field(default=None, init=False)
     _is_prepared: bool = field(default=False, init=False)
-
-    def check(self) -> None:
-        """Raise ``LeaseLostError`` unless the lease is surely held at this moment."""
-        self.lease.check()
 
     @contextmanager
     def turn(self) -> Iterator[Callable[[], None]]:
@@ -118,53 +114,40 @@ class UpkeepSchedule:
         return UpkeepAnswer(request_id=request.request_id, done=done)
 
 
-def compacted(
-    session: SparkSession, tables: Iterable[LakeTable], *, check: Check = lambda: None
-) -> dict[str, str]:
-    """Drop repeats, then join small files; returns what was done, by table.
+def compacted(session: SparkSession, table: LakeTable, *, check: Check = lambda: None) -> str:
+    """Drop repeats, then join small files; returns what was done.
 
     ``check`` is asked right before each commit. What another wrote meanwhile is left as it is:
     Iceberg refuses a commit that would take it away, and the work is done again.
     """
-    done = {}
-    for table in tables:
-        repeats = _drop_repeats(session, table, check)
-        files = _rewritten_files(session, table, check)
-        check()
-        _call(session, "rewrite_manifests", table)
-        done[table.name] = (
-            f"{files['rewritten_data_files_count']} files became {files['added_data_files_count']},"
-            f" repeats dropped in {repeats} partitions"
-        )
-    return done
+    repeats = _drop_repeats(session, table, check)
+    files = _rewritten_files(session, table, check)
+    check()
+    _call(session, "rewrite_manifests", table)
+    return (
+        f"{files['rewritten_data_files_count']} files became {files['added_data_files_count']},"
+        f" repeats dropped in {repeats} partitions"
+    )
 
 
-def expired(session: SparkSession, tables: Iterable[LakeTable], *, now_ms: int) -> dict[str, str]:
+def expired(session: SparkSession, table: LakeTable, *, now_ms: int) -> str:
     """Delete snapshots over ``SNAPSHOT_DAYS`` old, and the files that they alone need."""
     before = rfc3339(now_ms - SNAPSHOT_DAYS * DAY_MS)
-    done = {}
-    for table in tables:
-        kept = f"older_than => TIMESTAMP '{before}', retain_last => {SNAPSHOTS_KEPT}"
-        [files] = _call(session, "expire_snapshots", table, kept)
-        done[table.name] = f"{files['deleted_data_files_count']} data files deleted"
-    return done
+    kept = f"older_than => TIMESTAMP '{before}', retain_last => {SNAPSHOTS_KEPT}"
+    [files] = _call(session, "expire_snapshots", table, kept)
+    return f"{files['deleted_data_files_count']} data files deleted"
 
 
-def erased(session: SparkSession, tables: Iterable[LakeTable], device_id: str) -> dict[str, str]:
-    """Delete a device's rows where tables name any; says how many. Old snapshots keep them."""
-    done = {}
-    for table in tables:
-        if "device_id" not in table.column_names:
-            continue
-        name = table_name(session, table)
-        rows = session.table(name).where(F.col("device_id") == device_id).count()
-        if rows:
-            session.sql(
-                f"DELETE FROM {name} WHERE device_id = :device",  # noqa: S608 - ours
-                args={"device": device_id},
-            )
-        done[table.name] = f"{rows} rows of {device_id} deleted"
-    return done
+def erased(session: SparkSession, table: LakeTable, *, device_id: str) -> str:
+    """Delete a device's rows of a table that names any; says how many. Old snapshots keep them."""
+    name = table_name(session, table)
+    rows = session.table(name).where(F.col("device_id") == device_id).count()
+    if rows:
+        session.sql(
+            f"DELETE FROM {name} WHERE device_id = :device",  # noqa: S608 - ours
+            args={"device": device_id},
+        )
+    return f"{rows} rows of {device_id} deleted"
 
 
 def _rewritten_files(session: SparkSession, table: LakeTable, check: Check) -> Mapping[str, object]:

@@ -9,10 +9,9 @@ from typing import Final
 from fleetlane.events.envelope import Message
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import PARSE_GRACE_FACTOR, PAYLOAD_BYTES_MAX, Lane, LaneLimits
+from fleetlane.parsers.sandbox.budgets import NO_END_S, OutputBudget, TimeBudget
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
-from fleetlane.parsers.sandbox.output_budget import OutputBudget
 from fleetlane.parsers.sandbox.runs import Assignment
-from fleetlane.parsers.sandbox.time_budget import NO_END_S, TimeBudget
 
 SLOW_FLOW_S_MAX: Final = 80.0
 """Of each task of a batch in the slow lane, and of what is over there: a message, and little more.

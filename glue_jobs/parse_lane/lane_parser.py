@@ -109,7 +109,7 @@ class LaneParser:
         """
         slow = dict.fromkeys(np.flatnonzero(~fast.is_fast).tolist())
         refused = dict[int, NoParser | None]()
-        for rows in fast.kinds():
+        for rows in fast.kinds(self._parsers.flows):
             record = record_at(batch, int(rows[0]))
             choice = self._parsers.chosen(message_from(record.headers, record.value))
             if isinstance(choice, ChosenParser):
@@ -132,7 +132,9 @@ class LaneParser:
                 attempts = result.attempts
                 if isinstance(attempts, NotedAttempts):
                     now_ms = self._now_ms()
-                    good, attempts = good_and_others(attempts, waiting_run, parsed_ms=now_ms)
+                    good, attempts = good_and_others(
+                        attempts, result.records, waiting_run, parsed_ms=now_ms
+                    )
                     if len(good.places):  # the slow path alone has no columns
                         parsed.append(good)
                 for place, attempt in attempts:
@@ -231,6 +233,7 @@ class LaneParser:
             events=result.attempt.events,
             parse_us=result.attempt.parse_us,
             inflated_bytes=result.body_bytes,
+            output_bytes=result.attempt.output_bytes,
             first_event_ms=result.attempt.first_event_ms,
             last_event_ms=result.attempt.last_event_ms,
             received_ms=message.arrival_millis,

@@ -127,7 +127,10 @@ def _started(session: SparkSession, arguments: ParseLaneArguments) -> StreamingQ
     )
     parsed = observing_arrivals(raw).mapInArrow(parsing(arguments), OUTPUT_SCHEMA)
     records = source_and_sink.with_content_type(observing_outputs(parsed))
-    plan = source_and_sink.QueryPlan(name=name, pattern=pattern, trigger_ms=limits.trigger_ms)
+    writes = topic_patterns.output_pattern(arguments.blocking_stream)
+    plan = source_and_sink.QueryPlan(
+        name=name, pattern=pattern, trigger_ms=limits.trigger_ms, writes=writes
+    )
     return source_and_sink.written_to_kafka(records, arguments, plan=plan)
 
 

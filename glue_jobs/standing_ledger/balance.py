@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from copy import replace
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, Final
@@ -10,6 +11,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from clients.accepted_counts import AcceptedMinute
+from fleetlane.events.lake.tables import LEDGER
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Alert, AlertKind, Outcome
 from fleetlane.events.metrics import NO_FLOW_STREAM
@@ -32,8 +34,12 @@ class MissingMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LandedHour:
-    """Messages of one hour, stream and lane. ``landed_before`` arrived before the count's end."""
+class LedgerHour:
+    """Messages of one hour, stream and lane. ``landed_before`` arrived before the count's end.
+
+    ``balanced`` adds what was ``accepted``, if that is known: of it, ``under_way`` has not landed
+    yet, and may wait in the spool; ``not_landed`` should have.
+    """
 
     hour_ms: int
     stream: str
@@ -47,9 +53,31 @@ class LandedHour:
     waiting: int = 0
     missing: int = 0
     missing_messages: tuple[MissingMessage, ...] = ()
+    accepted: int | None = None
+    under_way: int = 0
+    not_landed: int = 0
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        return self.hour_ms, self.stream, self.lane
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing of it waits any more."""
+        return self.waiting + self.under_way == 0
+
+    def record(self, *, is_over: bool, checked_ms: int) -> dict[str, object]:
+        """The row of the table, by its columns; it is settled only if its hour is over."""
+        facts = asdict(self) | {
+            "day": day_of(self.hour_ms),
+            WAITING: self.waiting + self.under_way,
+            "is_settled": is_over and self.is_settled,
+            "checked_ms": checked_ms,
+        }
+        return {name: facts[name] for name in LEDGER.column_names}
 
 
-def landed_hours(judged: DataFrame, *, counted_until_ms: int) -> list[LandedHour]:
+def landed_hours(judged: DataFrame, *, counted_until_ms: int) -> list[LedgerHour]:
     """Count messages, as ``judged_messages`` gives them, and name the first missing ones."""
     group = ("hour_ms", "stream", "lane")
     landings = F.greatest("landings", F.lit(1))
@@ -67,7 +95,7 @@ def landed_hours(judged: DataFrame, *, counted_until_ms: int) -> list[LandedHour
         one = MissingMessage(id=row.id, sha256=row.sha256, problem=row.problem)
         messages[row.hour_ms, row.stream, row.lane].append(one)
     return [
-        LandedHour(
+        LedgerHour(
             **row.asDict(), missing_messages=tuple(messages[row.hour_ms, row.stream, row.lane])
         )
         for row in counted.collect()
@@ -90,54 +118,16 @@ class Counted:
     is_whole: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerHour:
-    """A row of the table ``ledger``, but for what all rows of a check have in common.
-
-    ``under_way`` are accepted, have not landed yet, and may wait in the spool.
-    """
-
-    landed: LandedHour
-    accepted: int | None
-    under_way: int = 0
-    not_landed: int = 0
-
-    @property
-    def key(self) -> tuple[int, str, str]:
-        return self.landed.hour_ms, self.landed.stream, self.landed.lane
-
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing of it waits any more."""
-        return self.landed.waiting + self.under_way == 0
-
-    def record(self, *, is_over: bool, checked_ms: int) -> dict[str, object]:
-        """The row, by the names of its columns; it is settled only if its hour is over."""
-        names = ("hour_ms", "stream", "lane", "landed", "duplicate", *_ENDS)
-        return {
-            "day": day_of(self.landed.hour_ms),
-            **{name: getattr(self.landed, name) for name in names},
-            WAITING: self.landed.waiting + self.under_way,
-            "not_landed": self.not_landed,
-            "is_settled": is_over and self.is_settled,
-            "checked_ms": checked_ms,
-            "missing_messages": list(map(asdict, self.landed.missing_messages)),
-            "accepted": self.accepted,
-        }
-
-
 type _Key = tuple[int, str, str]
 
 
 def balanced(
-    landed: Sequence[LandedHour], counted: Counted | None, *, hours: Collection[int]
+    landed: Sequence[LedgerHour], counted: Counted, *, hours: Collection[int]
 ) -> list[LedgerHour]:
     """Hold what landed in these hours against what ingest counted, where that is known.
 
     Ingest counts streams without a flow as one, and so what landed before a stream had its flow.
     """
-    if counted is None:
-        return [LedgerHour(landed=one, accepted=None) for one in landed]
     until_ms = counted.until_ms
     accepted, complete = defaultdict[_Key, int](int), defaultdict[_Key, int](int)
     for minute, count in counted.by_minute.items():
@@ -146,17 +136,17 @@ def balanced(
             key = (hour_ms, minute.stream, str(minute.lane))
             accepted[key] += count
             complete[key] += count if minute.minute_ms < (until_ms or 0) else 0
-    there = {(one.hour_ms, one.stream, one.lane): one for one in landed}
+    there = {one.key: one for one in landed}
     short = _short_of(accepted, {key: one.landed for key, one in there.items()})
     lost = _short_of(complete, {key: one.landed_before for key, one in there.items()})
     rows = []
     for key in sorted({*there, *accepted}):
         is_compared = until_ms is not None and key in accepted
         not_landed = lost[key] if is_compared and not counted.is_spooled else 0
-        empty = LandedHour(hour_ms=key[0], stream=key[1], lane=key[2])
+        empty = LedgerHour(hour_ms=key[0], stream=key[1], lane=key[2])
         rows.append(
-            LedgerHour(
-                landed=there.get(key, empty),
+            replace(
+                there.get(key, empty),
                 accepted=accepted.get(key),
                 under_way=max(0, short[key] - not_landed) if is_compared else 0,
                 not_landed=not_landed,
@@ -199,7 +189,7 @@ def alerts_of(hours: Iterable[LedgerHour], *, now_ms: int) -> Iterator[Alert]:
             window_s=HOUR_MS // 1_000,
             lane=Lane(lane) if lane in Lane else None,
         )
-        for one in hour.landed.missing_messages:
+        for one in hour.missing_messages:
             kind = AlertKind.MESSAGE_MISSING
             its_id = f"{kind}/{one.id}/{one.sha256 or ''}"
             yield alert(id=its_id, kind=kind, raw_id=one.id, sha256=one.sha256, problem=one.problem)

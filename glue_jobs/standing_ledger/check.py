@@ -11,7 +11,7 @@ from fleetlane.events.metadata import Alert
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from glue_jobs.engine.hours import spans_of
-from glue_jobs.standing_ledger.balance import Counted, LandedHour, LedgerHour, alerts_of, balanced
+from glue_jobs.standing_ledger.balance import Counted, LedgerHour, alerts_of, balanced
 from glue_jobs.standing_ledger.positions import NotedPositions, Positions
 
 COUNTED_AFTER_MS: Final = 2 * accepted_counts.MINUTE_MS
@@ -19,6 +19,9 @@ COUNTED_AFTER_MS: Final = 2 * accepted_counts.MINUTE_MS
 
 COUNTS_KEPT_MS: Final = 14 * DAY_MS
 """Of a time before, CloudWatch has no counts by the minute, or soon will not."""
+
+SETTLED_AFTER_MS: Final = 15 * 60_000
+"""No sooner after its end an hour is settled."""
 
 _ALERTED_MAX: Final = 100_000
 _log = logging.getLogger(__name__)
@@ -41,19 +44,17 @@ class LedgerCheck:
 
     ``landed`` counts the messages of some hours by positions, and tells those apart that arrived
     before a time. ``is_spooling`` says whether something waits in the spool. ``send`` returns once
-    alerts are durable. An hour is settled no sooner than ``settled_after_ms`` after its end, and
-    once ``counts`` of it could be read, where there are any.
+    alerts are durable. An hour is settled once ``counts`` of it could be read, where there are any.
     """
 
     tables: Tables
     positions: Callable[[], Positions]
-    landed: Callable[[Collection[int], NotedPositions, int], Sequence[LandedHour]]
+    landed: Callable[[Collection[int], NotedPositions, int], Sequence[LedgerHour]]
     counts: accepted_counts.AcceptedCounts | None
     is_spooling: Callable[[], bool]
     send: Callable[[Sequence[Alert]], None]
     publish: Callable[[Mapping[str, float]], None]
     now_ms: Callable[[], int]
-    settled_after_ms: int
     has_archive: bool
     _noted: NotedPositions = field(default_factory=NotedPositions, init=False)
     _open: set[int] | None = field(default=None, init=False)
@@ -101,11 +102,11 @@ class LedgerCheck:
         archived = self._noted.archived if self.has_archive else None
         archived_ms = 0 if archived is None else archived.at_ms
         counted = self._counted(hours, counts_from_ms, archived_ms=archived_ms)
-        until_ms = 0 if counted is None else counted.until_ms or 0
-        found = balanced(self.landed(hours, self._noted, until_ms), counted, hours=hours)
+        landed = self.landed(hours, self._noted, counted.until_ms or 0)
+        found = balanced(landed, counted, hours=hours)
         all_read_ms = min(kept.at_ms, archived_ms) if self.has_archive else kept.at_ms
-        over = {one for one in hours if one + HOUR_MS + self.settled_after_ms <= all_read_ms}
-        if counted is not None and not counted.is_whole:
+        over = {one for one in hours if one + HOUR_MS + SETTLED_AFTER_MS <= all_read_ms}
+        if not counted.is_whole:
             over = {one for one in over if one < counts_from_ms}
         records = [one.record(is_over=one.key[0] in over, checked_ms=now_ms) for one in found]
         if records:
@@ -130,14 +131,14 @@ class LedgerCheck:
         touched = self.tables.touched_hours(since_ms=self._read_ms)
         return self._open | coming | {one for one in touched if 0 <= one <= last_ms}
 
-    def _counted(self, hours: Collection[int], from_ms: int, *, archived_ms: int) -> Counted | None:
+    def _counted(self, hours: Collection[int], from_ms: int, *, archived_ms: int) -> Counted:
         """What ingest counted, up to where all that landed is in the archive, or to 0 without one.
 
         Of hours before ``from_ms`` the ledger itself knows, which had asked in time. Nothing is
         said of a time when something waited in the spool.
         """
         if self.counts is None:
-            return None
+            return Counted(by_minute={}, until_ms=None)
         counts, is_whole = [self.tables.accepted([one for one in hours if one < from_ms])], True
         try:
             spans = [(max(from_ms, first), end) for first, end in spans_of(hours)]

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from clients.accepted_counts import AcceptedMinute
 from fleetlane.events.lake import tables
@@ -22,16 +23,6 @@ from glue_jobs.standing_ledger.messages import LakeRows
 _READ: Final = (tables.RECEIVED, tables.PARSED, tables.PARKED, tables.EVENTS, tables.REPEATS)
 _ACCEPTED: Final = ("stream", "lane", "hour_ms", "accepted")
 _MESSAGE: Final = ("id", "stream", "lane", "attempt", "arrival_ms")
-_ARROW: Final = {
-    "bigint": pa.int64(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "string": pa.string(),
-}
-_NAMED: Final = pa.list_(pa.struct([(name, pa.string()) for name in ("id", "sha256", "problem")]))
-LEDGER_ROWS: Final = pa.schema(
-    [(one.name, _ARROW.get(one.type, _NAMED)) for one in tables.LEDGER.columns]
-)
 
 
 class LedgerTables:
@@ -112,7 +103,8 @@ class LedgerTables:
 
     def write(self, records: Iterable[Mapping[str, Any]]) -> None:
         """Replace the hours that these rows are of."""
-        rows = self._session.createDataFrame(pa.Table.from_pylist(list(records), LEDGER_ROWS))
+        schema = to_arrow_schema(self._table(tables.LEDGER).schema)
+        rows = self._session.createDataFrame(pa.Table.from_pylist(list(records), schema))
         rows.writeTo(table_name(self._session, tables.LEDGER)).overwritePartitions()
 
     def found(self, *, since_ms: int) -> tuple[int, int]:

@@ -26,13 +26,11 @@ from glue_jobs.engine.session import use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor
 from glue_jobs.kafka.admin import KafkaAdmin, Offsets
 from glue_jobs.kafka.source_and_sink import write_alerts
-from glue_jobs.standing_ledger.balance import LandedHour, landed_hours
+from glue_jobs.standing_ledger.balance import LedgerHour, landed_hours
 from glue_jobs.standing_ledger.check import LedgerCheck
 from glue_jobs.standing_ledger.lake_tables import LedgerTables
 from glue_jobs.standing_ledger.messages import MISSING, LakeRows, judged_messages
 from glue_jobs.standing_ledger.positions import NotedPositions, positions_now
-
-_SETTLED_AFTER_MS: Final = 15 * 60_000
 
 _RESTS: Final = 3
 """A check reads whole hours, and shares its workers: it takes a quarter of the time at most."""
@@ -91,7 +89,6 @@ def _check(session: SparkSession, arguments: StandingLedgerArguments) -> LedgerC
         send=partial(write_alerts, session, arguments),
         publish=published_to(arguments.metrics_namespace, Dimension.JOB, STANDING_LEDGER),
         now_ms=now_ms,
-        settled_after_ms=_SETTLED_AFTER_MS,
         has_archive=arguments.archive_days > 0,
     )
 
@@ -123,7 +120,7 @@ def landed_messages(
     hours: Collection[int],
     noted: NotedPositions,
     counted_until_ms: int,
-) -> Sequence[LandedHour]:
+) -> Sequence[LedgerHour]:
     by_stream = flows.current().by_stream
     by_message = [one for one, flow in by_stream.items() if flow.identity.by == "message"]
     lake = tables.rows_of(hours, counted_streams=by_message)

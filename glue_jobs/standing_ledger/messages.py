@@ -15,7 +15,6 @@ from glue_jobs.engine.hours import hour_of
 NEXT_ATTEMPT_MS_MAX: Final = 72 * HOUR_MS
 """Without an archive nobody knows where a diverted message waits; its topic keeps it so long."""
 
-_RANK: Final = {outcome: rank for rank, outcome in enumerate(OUTCOMES_BY_RANK, start=1)}
 _PLACE: Final = ("topic", "partition", "offset")
 WAITING: Final = "waiting"
 MISSING: Final = "missing"
@@ -54,11 +53,10 @@ def judged_messages(lake: LakeRows, positions: DataFrame, *, now_ms: int) -> Dat
     placed = _with_positions(kept, positions)
     problem = _problem(has_archive=lake.raw is not None, now_ms=now_ms)
     judged = placed.select("*", _missing_part().alias("part"), problem.alias("why"))
-    is_whole = F.col("part").isNull() & (F.col("best.rank") > 1)
-    outcomes = F.array(*(F.lit(one.value) for one in OUTCOMES_BY_RANK))
+    is_whole = F.col("part").isNull() & (F.col("best.outcome") != Outcome.DIVERTED)
     end = (
         F.when(F.col("best").isNull() & F.col("is_foreign").isNotNull(), Outcome.PARKED.value)
-        .when(is_whole, F.element_at(outcomes, F.col("best.rank").cast("int")))
+        .when(is_whole, F.col("best.outcome"))
         .when(F.col("why").isNull(), WAITING)
         .otherwise(MISSING)
     )
@@ -107,7 +105,8 @@ def _with_best_attempts(known: DataFrame, lake: LakeRows) -> DataFrame:
     rank = F.array_position(outcomes, F.col("outcome"))
     place = [F.col(f"source_{name}").alias(name) for name in _PLACE]
     revision = F.coalesce("revision", F.lit(0)).alias("revision")
-    best = F.struct(rank.alias("rank"), revision, "attempt", "events", "parser", *_PLACE)
+    order = rank.alias("rank"), revision, "attempt"
+    best = F.struct(*order, "outcome", "events", "parser", *_PLACE)
     names = ("id", "outcome", "revision", "attempt", "events", "parser")
     tries = lake.parsed.select(*names, *place)
     if lake.raw is None:
@@ -170,7 +169,8 @@ def _with_positions(messages: DataFrame, positions: DataFrame) -> DataFrame:
 
     It is that of the best attempt if it is final, else the latest that is known.
     """
-    decides = F.when(F.col("best.rank") > 1, F.struct(*(f"best.{name}" for name in _PLACE)))
+    is_final = F.col("best.outcome") != Outcome.DIVERTED
+    decides = F.when(is_final, F.struct(*(f"best.{name}" for name in _PLACE)))
     at = F.struct("begins", "passed", "kept", "archived").alias("at")
     known = F.broadcast(positions.select("topic", "partition", at))
     return (
@@ -189,10 +189,10 @@ def _missing_part() -> Column:
     there, given = F.coalesce("kept_events", F.lit(0)), F.col("best.events")
     lacks = F.col("is_counted") & (there < given)
     return F.when(
-        (F.col("best.rank") == _RANK[Outcome.PARKED]) & ~F.coalesce(is_parked, F.lit(False)),  # noqa: FBT003
+        (F.col("best.outcome") == Outcome.PARKED) & ~F.coalesce(is_parked, F.lit(False)),  # noqa: FBT003
         F.lit("parked, but not in the lake"),
     ).when(
-        (F.col("best.rank") == _RANK[Outcome.PARSED]) & lacks,
+        (F.col("best.outcome") == Outcome.PARSED) & lacks,
         F.format_string("parsed to %s events, of which %s are in the lake", given, there),
     )
 
@@ -211,7 +211,7 @@ def _problem(*, has_archive: bool, now_ms: int) -> Column:
         is_looked_for = offset >= F.coalesce("at.archived", F.lit(0))
     else:
         is_looked_for = F.col("arrival_ms") > now_ms - NEXT_ATTEMPT_MS_MAX
-    is_diverted = F.coalesce(F.col("best.rank") == _RANK[Outcome.DIVERTED], F.lit(False))  # noqa: FBT003
+    is_diverted = F.coalesce(F.col("best.outcome") == Outcome.DIVERTED, F.lit(False))  # noqa: FBT003
     kept = F.when(F.col("newest") > F.col("best.revision"), 0).otherwise(F.col("at.kept"))
     is_settled = offset < F.coalesce(kept, F.lit(0))
     return F.when(is_gone, F.lit("its record was deleted before its lane read it")).when(

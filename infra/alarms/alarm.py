@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
@@ -21,32 +21,32 @@ PUBLISHED_MINUTES: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmRule:
-    """Alarms when ``metric`` is above ``threshold`` for ``periods`` in a row.
+    """An alarm, as ``alarms.toml`` describes its kind."""
 
-    Or below it, where ``is_low`` is what is wrong. With ``silence_alarms``, missing data alarms
-    too. ``of`` has what the names in ``kind`` and in its meaning stand for.
-    """
-
-    kind: str
+    name: str
+    meaning: str
     metric: cloudwatch.IMetric
     threshold: float = 0
     periods: int = 1
     silence_alarms: bool = False
     is_low: bool = False
-    of: Mapping[str, object] = MappingProxyType({})
 
-    @property
-    def name(self) -> str:
-        return self.kind.format(**self.of)
 
-    @property
-    def meaning(self) -> str:
-        return _meanings()[self.kind].format(threshold=self.threshold, **self.of)
+def alarm(
+    kind: str,
+    metric: cloudwatch.IMetric,
+    of: Mapping[str, object] = MappingProxyType({}),
+    **own: float,
+) -> AlarmRule:
+    """``of`` has what the names in ``kind`` stand for, ``own`` what its kind leaves open."""
+    settings = {**_kinds()[kind], **own}
+    meaning = settings.pop("meaning").format(**settings, **of)
+    return AlarmRule(name=kind.format(**of), meaning=meaning, metric=metric, **settings)
 
 
 @cache
-def _meanings() -> Mapping[str, str]:
-    return tomllib.loads(Path(__file__).with_name("meanings.toml").read_text())
+def _kinds() -> Mapping[str, Mapping[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("alarms.toml").read_text())
 
 
 def metric_of(

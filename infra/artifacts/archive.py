@@ -89,7 +89,7 @@ AWS_SERVICES: Final = frozenset({
 def source_contents(root: Path, folder: str) -> Contents:
     """All files of one of our folders, by their paths from ``root``."""
     found = files_in(root / folder)
-    contents = {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
+    contents = {f"{folder}/{name}": path.read_bytes() for name, path in found}
     if not contents:
         raise CannotBuildError(folder, "holds no files", "run this from a whole checkout")
     return contents
@@ -107,14 +107,14 @@ def installed_contents(folder: Path) -> Contents:
 
     Licences stay. What an installer wrote is left out: it differs from one machine to the next.
     """
-    paths = (PurePosixPath(found.relative_to(folder)) for found in files_in(folder))
-    return {str(path): (folder / path).read_bytes() for path in paths if _is_needed(path)}
+    return {str(name): path.read_bytes() for name, path in files_in(folder) if _is_needed(name)}
 
 
-def files_in(folder: Path) -> Iterator[Path]:
+def files_in(folder: Path) -> Iterator[tuple[PurePosixPath, Path]]:
+    """All but hidden ones and bytecode, each with its path inside the folder."""
     for path in sorted(folder.rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts and not path.name.startswith("."):
-            yield path
+            yield PurePosixPath(path.relative_to(folder)), path
 
 
 def _is_needed(path: PurePosixPath) -> bool:

@@ -27,19 +27,17 @@ OUR_PROJECTS: Final = ("fleetlane-events", "fleetlane-parsers", "fleetlane")
 def build_wheels(uv: Uv, *, scratch: Path, folder: Path) -> Mapping[str, Path]:
     """Build our own wheels into ``folder``, and give them by their projects' names."""
     folder.mkdir(parents=True, exist_ok=True)
-    built = {name: _built(uv, name, scratch / name) for name in OUR_PROJECTS}
-    return {name: Path(shutil.move(path, folder / path.name)) for name, path in built.items()}
-
-
-def _built(uv: Uv, project: str, folder: Path) -> Path:
-    where = ["--out-dir", str(folder), "--no-create-gitignore"]
-    subject = f"wheel of {project}"
-    archive.run_uv(uv, "build", "--wheel", "--package", project, *where, subject=subject)
-    (wheel,) = folder.glob("*.whl")
-    size_bytes = wheel.stat().st_size
-    if size_bytes > WHEEL_BYTES_MAX:
-        raise archive.ArtifactTooLargeError(wheel.name, size_bytes, WHEEL_BYTES_MAX)
-    return wheel
+    wheels = {}
+    for project in OUR_PROJECTS:
+        where = ("--out-dir", str(scratch / project), "--no-create-gitignore")
+        build = ("build", "--wheel", "--package", project, *where)
+        archive.run_uv(uv, *build, subject=f"wheel of {project}")
+        (wheel,) = (scratch / project).glob("*.whl")
+        size_bytes = wheel.stat().st_size
+        if size_bytes > WHEEL_BYTES_MAX:
+            raise archive.ArtifactTooLargeError(wheel.name, size_bytes, WHEEL_BYTES_MAX)
+        wheels[project] = Path(shutil.move(wheel, folder / wheel.name))
+    return wheels
 
 
 PROJECTS: Final = {"examples/acme-sensors": "acme-sensors"}

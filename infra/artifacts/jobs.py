@@ -5,10 +5,10 @@ is the image's but what we leave out.
 """
 
 import base64
-import csv
 import hashlib
 import shutil
 from collections.abc import Iterable, Iterator
+from importlib.metadata import Distribution
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -86,8 +86,7 @@ def _zip_of_wheels(folder: Path) -> Contents:
 
 def _wheel(note: Path, installed: Contents) -> Contents:
     """One package's files, and a list of exactly these in place of the installer's."""
-    with (note / "RECORD").open(encoding="utf-8", newline="") as record:
-        names = {row[0] for row in csv.reader(record)}
+    names = {str(file) for file in Distribution.at(note).files or ()}
     files = {name: data for name, data in installed.items() if name in names}
     list_name = f"{note.name}/RECORD"
     rows = [f"{name},sha256={_digest(data)},{len(data)}\n" for name, data in files.items()]
@@ -138,11 +137,8 @@ def write_environment(
 def _python_in(folder: Path) -> Contents:
     """The program, its library and the modules that it brings, without those of no use in a job."""
     home = PurePosixPath(PYTHON).parents[1]
-    return {
-        str(home / path): (folder / path).read_bytes()
-        for path in (found.relative_to(folder) for found in archive.files_in(folder))
-        if _is_of_use(path.as_posix())
-    }
+    found = archive.files_in(folder)
+    return {f"{home}/{name}": path.read_bytes() for name, path in found if _is_of_use(str(name))}
 
 
 def _is_of_use(name: str) -> bool:

@@ -1,8 +1,7 @@
 """The private network, as functions, jobs and brokers are given it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from aws_cdk import aws_ec2 as ec2
 
@@ -20,9 +19,3 @@ class PrivateNetwork:
     jobs_group: ec2.SecurityGroup
     brokers_group: ec2.SecurityGroup
     operators_group: ec2.SecurityGroup | None
-
-    @property
-    def of_functions(self) -> Mapping[str, Any]:
-        """Where a function is placed, as CDK is given it."""
-        subnets = ec2.SubnetSelection(subnets=self.subnets)
-        return {"vpc": self.vpc, "vpc_subnets": subnets, "security_groups": [self.functions_group]}

@@ -7,8 +7,10 @@ from aws_cdk import Acknowledgment, Resource, Stack, Validations
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
-from constructs import IConstruct
+from constructs import Construct, IConstruct
 
 BASIC_LAMBDA_POLICY: Final = (
     "IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole]"
@@ -27,15 +29,16 @@ def grant(
     )
 
 
-def suppress(construct: IConstruct, rule: str, reason: str) -> None:
-    """Acknowledge ``rule`` of the AWS Solutions pack on ``construct`` and all within it."""
-    finding = Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=reason)
-    Validations.of(construct).acknowledge(finding)
+def suppress(construct: IConstruct, reason: str, *rules: str) -> None:
+    """Acknowledge ``rules`` of the AWS Solutions pack on ``construct`` and all within it."""
+    for rule in rules:
+        finding = Acknowledgment(id=f"AwsSolutions::AwsSolutions-{rule}", reason=reason)
+        Validations.of(construct).acknowledge(finding)
 
 
 def suppress_wildcard(role: iam.Role, resource: str, reason: str) -> None:
     """Acknowledge one resource of ``role``'s own policy that has a ``*`` in it."""
-    suppress(role, f"IAM5[Resource::{resource}]", reason)
+    suppress(role, reason, f"IAM5[Resource::{resource}]")
 
 
 def seen_arn(owner: Resource, arn: str, *, reader: IConstruct) -> str:
@@ -45,6 +48,22 @@ def seen_arn(owner: Resource, arn: str, *, reader: IConstruct) -> str:
         logical_id = stack.resolve(arn)["Fn::GetAtt"][0]
         return f"<{logical_id}.Arn>"
     return str(stack.resolve(stack.export_value(arn))["Fn::ImportValue"])
+
+
+def role_of_caller(
+    scope: Construct, name: str, *, called: lambda_.Function, group: logs.LogGroup
+) -> iam.Role:
+    """A role for a function of CDK's own, which lets it call ``called``."""
+    role = iam.Role(scope, name, assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+    group.grant_write(role)
+    suppress_versions(role, called)
+    return role
+
+
+def suppress_versions(caller: IConstruct, called: lambda_.Function) -> None:
+    seen = seen_arn(called, called.function_arn, reader=caller)
+    reason = "All versions of one function; CDK may call any of them."
+    suppress(caller, reason, f"IAM5[Resource::{seen}:*]")
 
 
 READ: Final = ("s3:GetObject",)
@@ -98,6 +117,12 @@ def grant_catalog(
         for kind, name in (("catalog", None), ("database", database), *named)
     ]
     grant(role, actions, arns)
+
+
+def grant_parameter(role: iam.Role, name: str) -> None:
+    """Let ``role`` read a parameter; who may, in its account, has it decrypted too."""
+    arn = Stack.of(role).format_arn(service="ssm", resource="parameter", resource_name=name[1:])
+    grant(role, ["ssm:GetParameter"], [arn])
 
 
 def _grant_key(role: iam.Role, key: kms.IKey | None) -> None:

@@ -84,7 +84,7 @@ def _scenario(at: scenario.Scenario) -> str:
         f"{lane} {100 * one.messages_a_day / messages_a_day:g}% at {one.body_kib:g} KiB"
         for lane, one in at.traffic.items()
     )
-    workers = f"{', '.join(map(str, at.workers.values()))} and {stage.lake_workers}"
+    workers = f"{', '.join(map(str, stage.lane_workers.values()))} and {stage.lake_workers}"
     return (
         f"Stage {stage.name} in {stage.region}: {messages_a_day:,.0f} messages a day ({lanes}), "
         f"the peak {at.peak:g} times the mean, {at.authorizer_hits:.0%} of requests "

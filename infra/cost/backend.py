@@ -1,8 +1,8 @@
 """What is behind the edge: brokers and disks, bodies in S3, the raw archive, and the Spark jobs."""
 
-import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from inspect import signature
 from typing import Final
 
 from fleetlane.events import job_arguments
@@ -12,6 +12,7 @@ from fleetlane.events.lanes import LANE_LIMITS, BulkCause, Lane
 from fleetlane.events.times import DAY_MS
 from fleetlane.events.topics import RawTopic, canonical_topic, topic_settings
 from infra.cost.scenario import DAYS_A_MONTH, GB, HOURS_A_MONTH, KIB, Scenario, Traffic
+from infra.stages import WORKER_CPUS, WORKER_MEMORY_GIB
 
 _ZONES: Final = 3
 _READS_OF_RAW: Final = 2  # by the lane's job and by fleet_metadata; the raw archive's is one more
@@ -97,11 +98,6 @@ def _s3_usd(at: Scenario, kib: float, days: float) -> float:
     return at.usd("s3_gb_month", kib * KIB / GB * days / DAYS_A_MONTH)
 
 
-WORKER_VCPUS: Final = 4
-WORKER_GIB: Final = 16
-"""A worker of either engine: Glue's G.1X, which is one DPU, and EMR's as we ask for it."""
-
-_DRIVER: Final = 1
 _MONTH_MS: Final = HOURS_A_MONTH * 60 * 60 * 1000
 _MINUTES_A_MONTH: Final = HOURS_A_MONTH * 60
 """Each lane, and each query of the lake, publishes its metrics this often."""
@@ -122,9 +118,9 @@ def lake_jobs_usd(at: Scenario) -> Mapping[str, float]:
     """A month of the lake's application, and of fleet_metadata's checkpoints."""
     queries = job_arguments.lake_tables(at.stage.raw_archive_days)
     lake_ms = at.stage.lake_trigger_ms
-    triggers_ms: Iterable[int] = (
-        _default(job_arguments.FleetMetadataArguments, "metadata_trigger_ms"),
-        _default(job_arguments.FleetWatchArguments, "watch_trigger_ms"),
+    triggers_ms = (
+        signature(job_arguments.FleetMetadataArguments).parameters["metadata_trigger_ms"].default,
+        signature(job_arguments.FleetWatchArguments).parameters["watch_trigger_ms"].default,
         *(lake_ms for _ in queries),
     )
     # Each batch commits to each of its tables; `hourly` is counted as if it did too, `repeats`
@@ -155,7 +151,7 @@ def worker_usd(at: Scenario) -> float:
     """One worker for a month; the driver's costs the same."""
     if at.stage.engine is Engine.GLUE:
         return at.usd("glue_dpu_hour", HOURS_A_MONTH)
-    hour_usd = at.usd("emr_vcpu_hour", WORKER_VCPUS) + at.usd("emr_gb_hour", WORKER_GIB)
+    hour_usd = at.usd("emr_vcpu_hour", WORKER_CPUS) + at.usd("emr_gb_hour", WORKER_MEMORY_GIB)
     return hour_usd * HOURS_A_MONTH
 
 
@@ -167,11 +163,5 @@ def workers_needed(at: Scenario, lane: Lane) -> int:
     if lane is Lane.STANDARD:
         messages_per_s = sum(one.messages_per_s for one in at.traffic.values())
         busy_vcpus += messages_per_s * at.measure("metadata_cpu_us") / 1e6
-    of_worker = WORKER_VCPUS * at.measure("worker_busy_share")
-    return _DRIVER + max(1, math.ceil(busy_vcpus * at.peak / of_worker))
-
-
-def _default(arguments: type[job_arguments.JobArguments], name: str) -> int:
-    (value,) = (one.default for one in dataclasses.fields(arguments) if one.name == name)
-    assert isinstance(value, int), f"{name} has a default"
-    return value
+    of_worker = WORKER_CPUS * at.measure("worker_busy_share")
+    return 1 + max(1, math.ceil(busy_vcpus * at.peak / of_worker))

@@ -41,21 +41,17 @@ def bill(at: Scenario) -> Bill:
         for component, usd in message_usd(at, lane).items():
             share = beyond_disks if component == "MSK: disks" else 1
             growing[component] += usd * traffic.messages_a_month * share
-        more_workers = max(0, backend.workers_needed(at, lane) - at.workers[lane])
+        more_workers = max(0, backend.workers_needed(at, lane) - at.stage.lane_workers[lane])
         growing["Spark: workers"] += worker * more_workers
-        fixed["Spark: workers"] += worker * at.workers[lane]
-        _add(fixed, backend.lane_jobs_usd(at, lane))
+        fixed["Spark: workers"] += worker * at.stage.lane_workers[lane]
     more_brokers = backend.brokers_needed(at) - at.stage.broker_count
     growing["MSK: brokers"] = backend.broker_usd(at) * more_brokers
     fixed["MSK: brokers"] = backend.broker_usd(at) * at.stage.broker_count
-    _add(fixed, _fixed_usd(at))
-    _add(fixed, backend.lake_jobs_usd(at))
+    lanes = (backend.lane_jobs_usd(at, lane) for lane in at.traffic)
+    for part in (*lanes, _fixed_usd(at), backend.lake_jobs_usd(at)):
+        for component, usd in part.items():
+            fixed[component] += usd
     return Bill(fixed=fixed, growing=growing)
-
-
-def _add(costs: dict[str, float], more: Mapping[str, float]) -> None:
-    for component, usd in more.items():
-        costs[component] += usd
 
 
 def message_usd(at: Scenario, lane: Lane) -> Mapping[str, float]:

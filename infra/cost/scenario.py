@@ -125,17 +125,12 @@ class Scenario:
         return self.figures.measure(name)
 
     @property
-    def workers(self) -> Mapping[Lane, int]:
-        """The stage's, by lane, the driver's included."""
-        return {lane: getattr(self.stage, f"{lane}_workers") for lane in Lane}
-
-    @property
     def messages_a_month(self) -> float:
         return sum(traffic.messages_a_month for traffic in self.traffic.values())
 
     def messages_per_s_max(self, lane: Lane) -> float:
         """What a lane's batches take; those of the last two grow with the workers."""
-        limits, executors = LANE_LIMITS[lane], max(1, self.workers[lane] - 1)
+        limits, executors = LANE_LIMITS[lane], max(1, self.stage.lane_workers[lane] - 1)
         messages = limits.messages_per_batch_max * (executors if lane in LARGE_LANES else 1)
         return messages * 1000 / max(1, limits.trigger_ms)
 

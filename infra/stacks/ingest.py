@@ -175,10 +175,7 @@ class Ingest(PlatformStack):
             },
             in_network=False,  # devices are outside too
         )
-        # The key of Systems Manager decrypts for whoever in the account may read the parameter.
-        name = key.lstrip("/")
-        key_arn = self.format_arn(service="ssm", resource="parameter", resource_name=name)
-        rights.grant(canary.role, ["ssm:GetParameter"], [key_arn])
+        rights.grant_parameter(canary.role, key)
         canary.function.configure_async_invoke(max_event_age=Duration.minutes(5))
         events.Rule(
             self,

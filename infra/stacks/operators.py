@@ -82,7 +82,7 @@ class Operators(PlatformStack):
             user_data=self._user_data(code),
             user_data_causes_replacement=True,
         )
-        rights.suppress(machine, "EC29", "It holds nothing: a deploy of other code replaces it.")
+        rights.suppress(machine, "It holds nothing: a deploy of other code replaces it.", "EC29")
         content = _session(stage.region)
         document = ssm.CfnDocument(self, "Session", content=content, document_type="Session")
         found = OperatorHost(instance=machine.instance_id, document=document.ref)
@@ -99,8 +99,8 @@ class Operators(PlatformStack):
         bucket = f"arn:aws:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-{self.region}/*"
         reason = "CDK's own bucket of uploads; the machine reads its code there as it starts."
         rights.suppress_wildcard(self._role, bucket, reason)
-        for action in ("s3:GetBucket*", "s3:GetObject*", "s3:List*"):
-            rights.suppress(self._role, f"IAM5[Action::{action}]", reason)
+        actions = ("s3:GetBucket*", "s3:GetObject*", "s3:List*")
+        rights.suppress(self._role, reason, *(f"IAM5[Action::{one}]" for one in actions))
         data, archive, python = ec2.UserData.for_linux(), f"{_HOME}.zip", f"{_HOME}/{PYTHON}"
         data.add_s3_download_command(
             bucket=code.bucket,
@@ -129,9 +129,7 @@ class Operators(PlatformStack):
         role = self._role
         rights.grant(role, _AGENT, ["*"])
         rights.suppress_wildcard(role, "*", "The agent's own calls have no resources to name.")
-        name = parameter_name(self.stage.name).removeprefix("/")
-        parameter = self.format_arn(service="ssm", resource="parameter", resource_name=name)
-        rights.grant(role, ["ssm:GetParameter"], [parameter])
+        rights.grant_parameter(role, parameter_name(self.stage.name))
         rights.grant_objects(role, stores.payloads, _READ_DELETE)
         rights.grant_objects(role, stores.payloads, rights.WRITE, s3_keys.PAYLOADS)
         rights.grant_objects(role, stores.parked, _READ_DELETE, s3_keys.PARKED_PAYLOADS)

@@ -58,9 +58,7 @@ class Pipeline(PlatformStack):
 
     def _grant_verify(self, role: iam.Role, stores: Stores, alarms: sns.ITopic) -> None:
         """Write and remove one device of ours, and read flows, lake and alarms."""
-        name = parameter_name(self.stage.name).removeprefix("/")
-        parameter = self.format_arn(service="ssm", resource="parameter", resource_name=name)
-        rights.grant(role, ["ssm:GetParameter"], [parameter])
+        rights.grant_parameter(role, parameter_name(self.stage.name))
         ours = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [VERIFIER_ID]}}
         rights.grant_items(role, stores.registry, ["dynamodb:Scan"])
         changes = ["dynamodb:PutItem", "dynamodb:DeleteItem"]

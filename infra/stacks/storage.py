@@ -1,6 +1,7 @@
 """What must outlive all code: buckets, tables and the key that they are encrypted with."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from aws_cdk import Aws, CfnOutput, Duration
@@ -29,6 +30,14 @@ class Storage(PlatformStack):
         check_payload_ttl(stage)
         described = "buckets, tables and their key"
         super().__init__(scope, "storage", stage=stage, description=described, holds_data=True)
+        self._closed_bucket = partial(
+            s3.Bucket,
+            self,
+            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
+            enforce_ssl=True,
+            minimum_tls_version=1.2,
+            removal_policy=self.removal,
+        )
         self._key = self._own_key() if stage.is_cloud else None
         self._access_logs = self._access_log_bucket() if stage.is_cloud else None
         payloads = self._bucket("Payloads", ttl_days=stage.payload_ttl_days)
@@ -47,7 +56,7 @@ class Storage(PlatformStack):
             receipts=self._table("Receipts", "receipt_key", expires_by="expires_s"),
         )
         few_hours = "Receipts live for hours; without them a device's retry lands twice."
-        suppress(self.stores.receipts, "DDB3", few_hours)
+        suppress(self.stores.receipts, few_hours, "DDB3")
         if not stage.keeps_data:
             emptied = EmptiedBuckets(self, "Emptied")
             for bucket in [one for one in self.node.children if isinstance(one, s3.Bucket)]:
@@ -98,12 +107,8 @@ class Storage(PlatformStack):
         """
         expiration = None if ttl_days is None else Duration.days(ttl_days)
         key = self._key
-        return s3.Bucket(
-            self,
+        return self._closed_bucket(
             name,
-            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-            enforce_ssl=True,
-            minimum_tls_version=1.2,
             object_ownership=s3.ObjectOwnership.BUCKET_OWNER_ENFORCED,
             encryption=s3.BucketEncryption.KMS if key else s3.BucketEncryption.S3_MANAGED,
             encryption_key=key,
@@ -121,24 +126,17 @@ class Storage(PlatformStack):
             ],
             server_access_logs_bucket=self._access_logs,
             server_access_logs_prefix=f"{name.lower()}/" if self._access_logs else None,
-            removal_policy=self.removal,
         )
 
     def _access_log_bucket(self) -> s3.Bucket:
         """Who read and wrote what. S3 delivers its logs only to buckets with its own keys."""
-        bucket = s3.Bucket(
-            self,
+        ttl = Duration.days(self.stage.log_retention_days)
+        bucket = self._closed_bucket(
             "AccessLogs",
-            block_public_access=s3.BlockPublicAccess.BLOCK_ALL,
-            enforce_ssl=True,
-            minimum_tls_version=1.2,
             encryption=s3.BucketEncryption.S3_MANAGED,
-            lifecycle_rules=[
-                s3.LifecycleRule(id="ttl", expiration=Duration.days(self.stage.log_retention_days))
-            ],
-            removal_policy=self.removal,
+            lifecycle_rules=[s3.LifecycleRule(id="ttl", expiration=ttl)],
         )
-        suppress(bucket, "S1", "It holds access logs itself; its own would log their own delivery.")
+        suppress(bucket, "It holds access logs itself; its own would log their own delivery.", "S1")
         return bucket
 
     def _table(

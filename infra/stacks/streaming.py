@@ -21,12 +21,11 @@ _BY_CDK = "CDK's own function for one call of an API while deploying; it is not 
 KAFKA_VERSION: Final = "3.9.x.kraft"
 """Topics as resources need 3.6 or later; the jobs' client is 3.9."""
 
-BROKER_SETTINGS: Final = (
-    "auto.create.topics.enable=false",
-    "default.replication.factor=3",
-    "min.insync.replicas=2",
-    "unclean.leader.election.enable=false",
-)
+BROKER_SETTINGS: Final = """\
+auto.create.topics.enable=false
+default.replication.factor=3
+min.insync.replicas=2
+unclean.leader.election.enable=false"""
 
 
 class Streaming(PlatformStack):
@@ -47,9 +46,8 @@ class Streaming(PlatformStack):
 
     def _cluster(self, network: PrivateNetwork, key: kms.Key) -> msk.CfnCluster:
         """Clients prove who they are by IAM alone."""
-        settings = "\n".join(BROKER_SETTINGS)
         configuration = msk.CfnConfiguration(
-            self, "Configuration", name=self.cluster_name, server_properties=settings
+            self, "Configuration", name=self.cluster_name, server_properties=BROKER_SETTINGS
         )
         logs = vended_log_group(self, "BrokerLogs").log_group_name
         cluster = msk.CfnCluster(
@@ -102,8 +100,7 @@ class Streaming(PlatformStack):
         )
         singleton = custom.AwsCustomResource.PROVIDER_FUNCTION_UUID.replace("-", "")
         function = self.node.find_child(f"AWS{singleton}")
-        suppress(function, "L1", _BY_CDK)
-        suppress(function, BASIC_LAMBDA_POLICY, _BY_CDK)
+        suppress(function, _BY_CDK, "L1", BASIC_LAMBDA_POLICY)
         return asked.get_response_field(with_iam)
 
     def _add_topic(self, topic: str) -> None:

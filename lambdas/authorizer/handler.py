@@ -10,6 +10,7 @@ from aws_lambda_powertools import Logger
 from clients.aws import AwsSettings, dynamodb_table
 from clients.devices.registry import DeviceRegistry, DeviceStatus, RegisteredDevice
 from clients.environment import read_settings
+from fleetlane.events.attributes import attributes_text
 from fleetlane.events.names import COMMON_AUDIENCE
 from lambdas.authorizer.service import Devices, TokenRefusedError, proven_by
 
@@ -76,6 +77,7 @@ def _policy(device: RegisteredDevice, method_arn: str) -> dict[str, Any]:
     api, stage = method_arn.split("/")[:2]
     resource = f"{api}/{stage}/*/v1/*"
     effect = "Deny" if device.status is DeviceStatus.REVOKED else "Allow"
+    attributes = attributes_text(device.attributes)
     statement = {"Action": "execute-api:Invoke", "Effect": effect, "Resource": resource}
     return {
         "principalId": device.device_id,
@@ -85,5 +87,6 @@ def _policy(device: RegisteredDevice, method_arn: str) -> dict[str, Any]:
             "device_type": device.device_type,
             "status": device.status.value,
             "registered_ms": str(device.registered_ms),
-        },
+        }
+        | ({} if attributes is None else {"attributes": attributes}),
     }

@@ -18,8 +18,7 @@ from clients.aws import AwsSettings, s3_client
 from clients.environment import read_settings
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.job_arguments import KafkaSecurity
-from lambdas.flow_activation.owners import activate_owners
-from lambdas.flow_activation.service import Activation, FlowsRefusedError
+from lambdas.flow_activation.service import Activation, FlowsRefusedError, activate_owners
 
 logger = Logger(service="flow_activation")
 

@@ -1,6 +1,6 @@
 """A message as it arrived, and as it is in Kafka: in the lane that it belongs to."""
 
-from fleetlane.events.envelope import Message, Sent
+from fleetlane.events.envelope import Declared, Message, Sent
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lanes import INLINE_BYTES_MAX, Lane, LaneFacts, bulk_cause, lane_for
 
@@ -34,11 +34,8 @@ def message_of(
         bulk_cause=bulk_cause(facts),
         body=body,
         body_bytes=body_bytes,
-        content_type=arrived.content_type,
         device_type=arrived.device_type,
-        firmware=arrived.firmware,
-        start_millis=arrived.start_millis,
-        end_millis=end_millis,
-        body_encoding=arrived.body_encoding,
+        attributes=arrived.attributes,
         via=arrived.via,
+        **{name: getattr(arrived, name) for name in Declared.__struct_fields__},
     )

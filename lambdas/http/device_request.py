@@ -99,6 +99,7 @@ class Sender(msgspec.Struct, frozen=True, kw_only=True):
 
     device_id: str
     device_type: str
+    attributes: str | None = None
     is_quarantined: bool
     registered_ms: int = 0
 
@@ -121,6 +122,7 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
     return Sender(
         device_id=device_id,
         device_type=device_type,
+        attributes=identity.get("attributes"),
         is_quarantined=status == DeviceStatus.QUARANTINED,
         registered_ms=int(identity.get("registered_ms") or 0),
     )

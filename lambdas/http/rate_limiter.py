@@ -153,8 +153,7 @@ class RateLimiter:
         _is_quarantined(device_id, overrides, now_ms)
         rate_limits = overrides.rate_limits_of(device_id, of_stage=self._of_stage)
         with self._lock:
-            hard = getattr(self._allowances.get(device_id), "hard", None)
-            left_s = _MINUTE_S if hard is None else hard.left_at(now_ms / 1_000)
+            left_s = self._kept(device_id, now_ms).hard.left_at(now_ms / 1_000)
         if rate_limits is not None and left_s < _MINUTE_S / rate_limits.hard_per_minute:
             raise TooManyMessagesError(device_id, rate_limits.hard_per_minute)
 

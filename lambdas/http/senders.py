@@ -6,6 +6,7 @@ from typing import Self
 
 from clients.devices.bound_devices import CachedBoundDevices
 from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
+from fleetlane.events.attributes import attributes_text
 from fleetlane.events.errors import FleetlaneError
 from lambdas.http.device_request import Sender
 from lambdas.http.rate_limiter import RateLimiter, RevokedDeviceError, TooManyMessagesError
@@ -73,6 +74,7 @@ class Senders:
         return Sender(
             device_id=device_id,
             device_type=device.device_type,
+            attributes=attributes_text(device.attributes),
             is_quarantined=device.status is DeviceStatus.QUARANTINED or self.sender.is_quarantined,
             registered_ms=device.registered_ms,
         )

@@ -85,18 +85,15 @@ def answer(
 
 
 def _step(event: Mapping[str, Any], job: Job, *, now_ms: int) -> bool:
-    asked_ms = int(event["AskedMs"])
-    match event["ResourceType"], event["RequestType"]:
-        case (str(kind), "Create" | "Delete") if kind == RESTED:
+    asked_ms, request = int(event["AskedMs"]), event["RequestType"]
+    if event["ResourceType"] == RESTED:
+        if request != "Update":
             return True
-        case (str(kind), _) if kind == RESTED:
-            job.hold(now_ms=now_ms)
-            return job.rest(asked_ms=asked_ms, now_ms=now_ms)
-        case (_, "Delete"):
-            return job.rest(asked_ms=asked_ms, now_ms=now_ms)
-        case _:
-            job.release()
-            return job.restart(asked_ms=asked_ms, now_ms=now_ms)
+        job.hold(now_ms=now_ms)
+    elif request != "Delete":
+        job.release()
+        return job.restart(asked_ms=asked_ms, now_ms=now_ms)
+    return job.rest(asked_ms=asked_ms, now_ms=now_ms)
 
 
 def _job(properties: Mapping[str, str]) -> Job:

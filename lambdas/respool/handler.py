@@ -1,6 +1,5 @@
 """What is called each minute, one call at a time, to bring what was spooled to Kafka."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,8 +14,9 @@ from clients.kafka.producer import KafkaProducer
 from clients.s3.spool import Spool
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.metrics import FunctionMetric, Service
+from fleetlane.events.times import now_ms
 from lambdas.http.embedded_metrics import MetricLine
-from lambdas.respool.run import Limits, Report
+from lambdas.respool.run import Report
 from lambdas.respool.service import Respool
 
 _CONFIRMED_WITHIN_S: Final = 5.0
@@ -42,7 +42,7 @@ class Settings:
 def handle(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     """Make one run; whatever calls, it does the same."""
     report = _respool().run()
-    numbers = numbers_of(report, now_ms=time.time_ns() // 1_000_000)
+    numbers = numbers_of(report, now_ms=now_ms())
     for unreadable in report.unreadable:
         logger.error("unreadable", extra={"problem": str(unreadable)})
     for key, why in islice(report.stuck.items(), _SHOWN_MAX):
@@ -91,6 +91,4 @@ def _respool() -> Respool:
             security=ours.kafka_security,
             delivery_timeout_s=_CONFIRMED_WITHIN_S,
         ),
-        limits=Limits(),
-        clock_s=time.monotonic,
     )

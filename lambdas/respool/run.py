@@ -75,6 +75,7 @@ class Report:
         self.oldest_since_ms = min(times_ms, default=None)
 
 
+@dataclass(slots=True, kw_only=True)
 class Run:
     """One run, piece by piece. ``staying`` are objects that are left for a later one.
 
@@ -82,49 +83,45 @@ class Run:
     Once it ``is_over`` nothing more is read, and no rest is put back: what landed is to be deleted.
     """
 
-    def __init__(
-        self,
-        spool: Spool,
-        producer: Producer,
-        limits: Limits,
-        *,
-        tried_before: frozenset[str],
-        landed: set[str],
-        is_over: Callable[[], bool] = lambda: False,
-    ) -> None:
-        self._spool, self._producer, self._limits = spool, producer, limits
-        self._is_over = is_over
-        self._tried_before, self.landed = tried_before, landed
-        self._put_back, self._not_given = set[str](), 0
-        self._unconfirmed, self._confirming = Counter[str](), set[str]()
-        self.report, self.is_kafka_there = Report(), True
-        self.staying: dict[str, Waiting] = {}
+    spool: Spool
+    producer: Producer
+    limits: Limits
+    tried_before: frozenset[str]
+    landed: set[str]
+    is_over: Callable[[], bool]
+    report: Report = field(default_factory=Report)
+    staying: dict[str, Waiting] = field(default_factory=dict)
+    is_kafka_there: bool = True
+    _put_back: set[str] = field(default_factory=set)
+    _not_given: int = 0
+    _unconfirmed: Counter[str] = field(default_factory=Counter)
+    _confirming: set[str] = field(default_factory=set)
 
     def pieces(self) -> Iterator[list[Waiting]]:
         """What waits, so much as may be held at a time; one object first, to see if it goes."""
         before = list[Waiting]()
 
         def untried() -> Iterator[Waiting]:
-            for one in self._spool.waiting():
+            for one in self.spool.waiting():
                 if one.key in self.landed:
                     self.report.left([one])
-                elif one.key in self._tried_before:
+                elif one.key in self.tried_before:
                     before.append(one)
                     self.staying[one.key] = one
                 elif one.key not in self._put_back:
                     yield one
 
         yield from self._pieces(untried(), objects_max=1)
-        yield from self._pieces(iter(before), objects_max=self._limits.objects_at_a_time)
+        yield from self._pieces(iter(before), objects_max=self.limits.objects_at_a_time)
 
     def _pieces(self, waiting: Iterator[Waiting], *, objects_max: int) -> Iterator[list[Waiting]]:
         piece: list[Waiting] = []
         piece_bytes = 0
         for one in waiting:
-            is_full = piece_bytes + one.object_bytes > self._limits.bytes_at_a_time
+            is_full = piece_bytes + one.object_bytes > self.limits.bytes_at_a_time
             if piece and (is_full or len(piece) >= objects_max):
                 yield piece
-                piece, piece_bytes, objects_max = [], 0, self._limits.objects_at_a_time
+                piece, piece_bytes, objects_max = [], 0, self.limits.objects_at_a_time
             piece.append(one)
             piece_bytes += one.object_bytes
         if piece:
@@ -141,7 +138,7 @@ class Run:
         read = [(one, records) for one, records in given if records is not None]
         stuck = {topic for topic, count in self._unconfirmed.items() if count >= UNCONFIRMED_MAX}
         sent = [record for _, one in read for record in one if record.topic not in stuck]
-        places = self._producer.land_all(sent)
+        places = self.producer.land_all(sent)
         self._judge(sent, places)
         coming, done = iter(places), list[str]()
         for waiting, records in read:
@@ -160,7 +157,7 @@ class Run:
 
     def delete(self, landed: Sequence[str]) -> None:
         """Delete objects that landed; raises as ``redrive`` does."""
-        left = self._spool.delete(landed)
+        left = self.spool.delete(landed)
         self.landed.difference_update(landed)
         self.landed.update(left)
         self.report.stuck.update(dict.fromkeys(left, "it landed, and S3 does not delete it"))
@@ -176,13 +173,13 @@ class Run:
             self.report.objects += 1
             return True
         why = str(next(iter(failed.values())))
-        is_untouched = len(failed) == len(records) or self._is_over()
+        is_untouched = len(failed) == len(records) or self.is_over()
         if is_untouched or self.report.problem is not None:
             self._stays(waiting, why)
             return False
         rest = [records[number] for number in failed]
         try:
-            spooled = self._spool.put(rest, now_ms=waiting.since_ms)
+            spooled = self.spool.put(rest, now_ms=waiting.since_ms)
         except SpoolUnavailableError as problem:
             self.report.problem = str(problem)
             self._stays(waiting, why)
@@ -209,7 +206,7 @@ class Run:
                 self._confirming.add(record.topic)
                 self._unconfirmed.pop(record.topic, None)
         has_confirmed = any(isinstance(place, KafkaPosition) for place in places)
-        if late is not None and not has_confirmed and not self._producer.answers(late.topic):
+        if late is not None and not has_confirmed and not self.producer.answers(late.topic):
             self.report.problem, self.is_kafka_there = str(late), False
 
     def _readings(self, some: Sequence[Waiting]) -> Iterator[tuple[Waiting, _Reading]]:
@@ -217,14 +214,14 @@ class Run:
         ahead, coming = deque[tuple[Waiting, _Reading]](), iter(some)
         with ThreadPoolExecutor(_READERS) as pool:
             while True:
-                if self._not_given < NOT_GIVEN_MAX and not self._is_over():
+                if self._not_given < NOT_GIVEN_MAX and not self.is_over():
                     more = islice(coming, 2 * _READERS - len(ahead))
-                    ahead.extend((one, pool.submit(self._spool.get, one.key)) for one in more)
+                    ahead.extend((one, pool.submit(self.spool.get, one.key)) for one in more)
                 if not ahead:
                     break
                 yield ahead.popleft()
         for untried in coming:
-            if untried.key in self._tried_before:
+            if untried.key in self.tried_before:
                 self.staying[untried.key] = untried
             else:
                 self.report.left([untried])

@@ -1,11 +1,14 @@
 """Respool: what waits in the spool goes to Kafka, the oldest minute first."""
 
+import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from clients.s3.spool import SpoolUnavailableError
 from lambdas.respool.run import Limits, Producer, Report, Run, Spool
 
 
+@dataclass(slots=True, kw_only=True)
 class Respool:
     """Brings the spool to Kafka, run by run. ``clock_s`` gives seconds that only grow.
 
@@ -13,13 +16,12 @@ class Respool:
     them holds up no other. Those that landed and could not be deleted it only deletes again.
     """
 
-    def __init__(
-        self, *, spool: Spool, producer: Producer, limits: Limits, clock_s: Callable[[], float]
-    ) -> None:
-        self._spool, self._producer = spool, producer
-        self._limits, self._clock_s = limits, clock_s
-        self._stuck: frozenset[str] = frozenset()
-        self._landed = set[str]()
+    spool: Spool
+    producer: Producer
+    limits: Limits = field(default_factory=Limits)
+    clock_s: Callable[[], float] = time.monotonic
+    _stuck: frozenset[str] = frozenset()
+    _landed: set[str] = field(default_factory=set)
 
     def run(self) -> Report:
         """Land what waits, and delete what Kafka confirmed.
@@ -28,20 +30,20 @@ class Respool:
         left, when a limit is reached, or when all of Kafka or S3 fails: the next run goes on. What
         is landed and not deleted, by a crash in between, is landed again with the ids it had.
         """
-        until_s = self._clock_s() + self._limits.seconds
+        until_s = self.clock_s() + self.limits.seconds
         run = Run(
-            self._spool,
-            self._producer,
-            self._limits,
+            spool=self.spool,
+            producer=self.producer,
+            limits=self.limits,
             tried_before=self._stuck,
             landed=self._landed,
-            is_over=lambda: self._clock_s() >= until_s,
+            is_over=lambda: self.clock_s() >= until_s,
         )
         report = run.report
         try:
             run.delete([*self._landed])
             for some in run.pieces():
-                is_over = report.objects >= self._limits.objects or self._clock_s() >= until_s
+                is_over = report.objects >= self.limits.objects or self.clock_s() >= until_s
                 if is_over or report.problem is not None:
                     report.left(some)
                     break

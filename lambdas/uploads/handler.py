@@ -14,8 +14,7 @@ from clients.environment import read_settings
 from clients.flows.store import CachedFlows, FlowStore, FlowsUnavailableError
 from clients.kafka.producer import KafkaProducer
 from clients.s3.payload_bucket import PayloadTooLargeError
-from clients.s3.upload_bucket import UploadBucket
-from clients.s3.upload_form import signed_form, signing_client
+from clients.s3.upload_bucket import UploadBucket, signed_form, signing_client
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
@@ -164,7 +163,7 @@ def _landing() -> Landing:
         bootstrap_servers=ours.kafka_bootstrap_servers, security=ours.kafka_security
     )
     flows = _flows(ours.flows_bucket, ours.flows_max_age_s)
-    return Landing(uploads=_uploads(), flows=flows, producer=producer)
+    return Landing(uploads=_uploads(), flows=flows, land_record=producer.land)
 
 
 @cache

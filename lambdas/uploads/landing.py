@@ -1,5 +1,6 @@
 """Landing an upload: a message that refers to it, once S3 holds it."""
 
+from collections.abc import Callable
 from copy import replace
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,19 +21,13 @@ class Uploads(Protocol):
     def mark_landed(self, key: str) -> None: ...
 
 
-class RecordLander(Protocol):
-    """Writes a record so that it lasts, or raises ``NotDurableError``."""
-
-    def land(self, record: ProducerRecord) -> object: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landing:
     """All that landing needs. Nothing is spooled: what cannot land now is still in S3."""
 
     uploads: Uploads
     flows: CurrentFlows
-    producer: RecordLander
+    land_record: Callable[[ProducerRecord], object]  # as ``KafkaProducer.land``
 
     def land(self, key: str) -> Message | None:
         """Land an upload, unless it landed before: then ``None``.
@@ -51,7 +46,7 @@ class Landing:
         stored = self.uploads.stored(key)
         flow = self.flows.current().by_stream.get(stored.issued.stream)
         message = _message_of(stored, flow)
-        self.producer.land(raw_record(message, flow))
+        self.land_record(raw_record(message, flow))
         self.uploads.mark_landed(key)
         return message
 

@@ -10,8 +10,7 @@ from msgspec import Meta
 from clients.devices.bound_devices import CachedBoundDevices
 from clients.flows.store import CurrentFlows
 from clients.s3.payload_bucket import PayloadTooLargeError
-from clients.s3.upload_bucket import upload_key
-from clients.s3.upload_form import IssuedUpload
+from clients.s3.upload_bucket import IssuedUpload, upload_key
 from fleetlane.events.envelope import DEFAULT_CONTENT_TYPE, SOURCE_PREFIX
 from fleetlane.events.names import DEVICE_ID_PATTERN, raw_id_of
 from lambdas.http import device_request
@@ -115,6 +114,7 @@ class Issuing:
         issued = IssuedUpload(
             device_id=device_id,
             device_type=device.device_type,
+            attributes=device.attributes,
             is_quarantined=device.is_quarantined or is_diverted,
             stream=stream,
             body_bytes=body_bytes,

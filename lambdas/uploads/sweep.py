@@ -9,7 +9,7 @@ from urllib.parse import unquote_plus
 from clients.flows.store import FlowsUnavailableError
 from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.s3.upload_bucket import ListedUpload, NotAnUploadError, issued_since
+from clients.s3.upload_bucket import NotAnUploadError, issued_since
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import DAY_MS
 
@@ -93,7 +93,7 @@ _PAGE: Final = 1000
 class SweptUploads(Protocol):
     """Lists what S3 holds; ``clients.s3.upload_bucket.UploadBucket`` is one."""
 
-    def listed(self, *, after: str, uploads_max: int) -> list[ListedUpload]: ...
+    def listed(self, *, after: str, uploads_max: int) -> Mapping[str, int]: ...
     def landed_between(self, *, after: str, last: str) -> frozenset[str]: ...
     def sweep_position(self) -> str: ...
     def keep_sweep_position(self, key: str) -> None: ...
@@ -138,10 +138,10 @@ class Sweep:
         try:
             while may_go_on():
                 page = self.uploads.listed(after=position, uploads_max=_PAGE)
-                for upload in self._missing(page, position, now_ms):
+                for key in self._missing(page, position, now_ms):
                     if not may_go_on():
                         return
-                    problem = self._land(upload.key, report)
+                    problem = self._land(key, report)
                     if isinstance(problem, OUTAGES) and not_passed is None:
                         not_passed = position
                     is_outage = isinstance(problem, OUTAGES) and not isinstance(problem, FAULTS)
@@ -152,19 +152,19 @@ class Sweep:
                 if len(page) < _PAGE:
                     position = issued_since(now_ms - LOOK_BACK_MS)
                     return
-                position = page[-1].key
+                position = max(page)
         finally:
             kept = position if not_passed is None else min(position, not_passed)
             if report.looked_at and kept != began:
                 self.uploads.keep_sweep_position(kept)
 
-    def _missing(self, page: list[ListedUpload], after: str, now_ms: int) -> list[ListedUpload]:
+    def _missing(self, page: Mapping[str, int], after: str, now_ms: int) -> list[str]:
         """Those without a mark; the youngest are left to their notifications."""
         if not page:
             return []
-        landed = self.uploads.landed_between(after=after, last=page[-1].key)
+        landed = self.uploads.landed_between(after=after, last=max(page))
         latest_ms = now_ms - self.after_s * 1000
-        return [one for one in page if one.key not in landed and one.stored_millis <= latest_ms]
+        return [key for key, ms in page.items() if key not in landed and ms <= latest_ms]
 
     def _land(self, key: str, report: SweepReport) -> FleetlaneError | None:
         """Land one; gives why not, which the report has too."""

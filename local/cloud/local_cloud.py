@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 import boto3
 
 from clients.aws import S3Client
-from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.stage_resources import StageResources
 from fleetlane.parsers.artifacts.building import Platform
@@ -32,13 +31,6 @@ from operations.platform import deployed_resources
 ARTIFACTS: Final = ROOT / "build" / "artifacts-local"
 
 
-class OutputMissingError(FleetlaneError):
-    """The stacks lack an output that is needed."""
-
-    name: str
-    sentence = "no stack of the local stage has an output {name}"
-
-
 def fetch_job_code(outputs: Mapping[str, str], s3: S3Client, folder: Path) -> None:
     """Fetch the jobs' code from where the deploy put it; the packages are unpacked."""
     folder.mkdir(parents=True)
@@ -51,10 +43,7 @@ def fetch_job_code(outputs: Mapping[str, str], s3: S3Client, folder: Path) -> No
 
 def _output(outputs: Mapping[str, str], name: str) -> str:
     """By name; the CDK adds a hash to the names of those inside a construct."""
-    value = next((outputs[found] for found in sorted(outputs) if found.startswith(name)), None)
-    if value is None:
-        raise OutputMissingError(name)
-    return value
+    return next(outputs[found] for found in sorted(outputs) if found.startswith(name))
 
 
 class LocalCloud(ExitStack):

@@ -23,6 +23,7 @@ select
     arg_max(firmware, received.received_ms) as firmware,
     arg_max_null(via, received.received_ms) as via,
     max(received.received_ms) filter (via is null) as heard_ms,
-    max(received.received_ms) filter (via is not null) as gateway_ms
+    max(received.received_ms) filter (via is not null) as gateway_ms,
+    sum(output_bytes) as output_bytes
 from received join parsed using (id)
 group by received.day, received.device_id, received.stream

@@ -23,7 +23,7 @@ from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaw
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, FleetRun, landed, run_fleet
 from operations.lake import lake_of
-from operations.lanes.tally import Delays, MeasuredSource, ParseDelays
+from operations.lanes.tally import Delays, MeasuredSource
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
 from operations.ledger.lake_settling import wait_for_lake
 from operations.ledger.reconciliation import Ledger, SettlingLimits, reconcile, wait_until_settled
@@ -121,7 +121,6 @@ class _Demonstration:
         self._platform, self._plan, self._events = platform, plan, events
         self._began_s = began_s
         self._evidence = Evidence(deduped=deduped_streams(platform.flows))
-        self._delays = ParseDelays(excluded=[runaway_id(plan.seed), canary.DEVICE_ID])
         self._sent_before, self._landed_before = 0, Counter[str]()
         self._fleet = FleetProgress(planned=0, finished=0, landed={})
 
@@ -139,7 +138,8 @@ class _Demonstration:
 
     def _run(self) -> DemoResult:
         with closing(KafkaReader(self._platform.endpoints.kafka, pattern=LEDGER_TOPICS)) as reader:
-            source = MeasuredSource(reader, self._delays)
+            excluded = [runaway_id(self._plan.seed), canary.DEVICE_ID]
+            source = MeasuredSource(reader, excluded=excluded)
             first = self._run_first(source)
             rest, runaway = self._run_rest(source)
             canaries = self._platform.canary.stop()  # so that nothing of it lands later
@@ -164,8 +164,8 @@ class _Demonstration:
             ledger=ledger,
             surprises=(*first.surprises(), *rest.surprises()),
             runaway=runaway,
-            others_before=self._delays.between(rest.began_ms, runaway.began_ms),
-            others_during=self._delays.between(runaway.began_ms, runaway.free_until_ms),
+            others_before=source.between(rest.began_ms, runaway.began_ms),
+            others_during=source.between(runaway.began_ms, runaway.free_until_ms),
             canaries=len(canaries),
             standing=standing_that_covers(ledger, platform, limits=_LAKE_LIMITS),
         )

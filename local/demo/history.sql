@@ -67,5 +67,6 @@ select
     if(outcome = 'parked', 'malformed', null) as reason,
     map {'thermo': 'acme-thermo@1.2.0', 'gps': 'json@0.1.0', 'weather': 'csv@0.1.0', 'counters': 'ndjson@0.1.0'}[stream] as parser,
     if(outcome = 'parked', null, start_ms) as first_event_ms,
-    if(outcome = 'parked', null, end_ms) as last_event_ms
+    if(outcome = 'parked', null, end_ms) as last_event_ms,
+    events * 380 as output_bytes
 from received;

@@ -6,43 +6,32 @@ from typing import Final
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.io.pyarrow import schema_to_pyarrow
-from pyiceberg.partitioning import PartitionField, PartitionSpec
-from pyiceberg.schema import Schema
 from pyiceberg.table import Table
-from pyiceberg.transforms import IdentityTransform
-from pyiceberg.types import IcebergType, ListType, NestedField, StructType
 
 from fleetlane.events.lake.tables import PROPERTIES, LakeTable
 
-_HEADER: Final = StructType(NestedField(902, "key", "string"), NestedField(903, "value", "binary"))
-_NAMED: Final = StructType(
-    *(NestedField(912 + at, name, "string") for at, name in enumerate(("id", "sha256", "problem")))
-)
-_TYPES: Final[Mapping[str, IcebergType | str]] = {
-    "array<struct<key:string,value:binary>>": ListType(901, _HEADER, element_required=False),
-    "array<struct<id:string,sha256:string,problem:string>>": ListType(
-        911, _NAMED, element_required=False
-    ),
-    "bigint": "long",
+_HEADER: Final = pa.struct({"key": pa.string(), "value": pa.binary()})
+_NAMED: Final = pa.struct(dict.fromkeys(("id", "sha256", "problem"), pa.string()))
+_TYPES: Final[Mapping[str, pa.DataType | str]] = {
+    "array<struct<key:string,value:binary>>": pa.list_(_HEADER),
+    "array<struct<id:string,sha256:string,problem:string>>": pa.list_(_NAMED),
+    "bigint": pa.int64(),
+    "date": pa.date32(),
+    "int": pa.int32(),
 }
-"""Those that Iceberg does not write as Spark's SQL does."""
+"""Those that Arrow does not call as Spark's SQL does."""
 
 
 def make_table(catalog: SqlCatalog, table: LakeTable) -> Table:
-    schema = Schema(
-        *(
-            NestedField(at, one.name, _TYPES.get(one.type, one.type), required=one.is_required)
-            for at, one in enumerate(table.columns, start=1)
-        )
-    )
     fields = [
-        PartitionField(schema.find_field(name).field_id, 1000 + at, IdentityTransform(), name)
-        for at, name in enumerate(table.partitioned_by)
+        pa.field(one.name, _TYPES.get(one.type, one.type), nullable=not one.is_required)
+        for one in table.columns
     ]
-    spec = PartitionSpec(*fields)
-    return catalog.create_table(
-        table.identifier, schema, partition_spec=spec, properties=PROPERTIES
-    )
+    made = catalog.create_table(table.identifier, pa.schema(fields), properties=PROPERTIES)
+    with made.update_spec() as partitioning:
+        for name in table.partitioned_by:
+            partitioning.add_identity(name)
+    return made
 
 
 def append_rows(table: Table, rows: pa.Table) -> None:

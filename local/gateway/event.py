@@ -71,12 +71,7 @@ def method_arn(event: Event) -> str:
 
 def answer_from(returned: Any, *, request_id: str) -> Response:
     """Turn what a function returned into an answer; raises whatever is wrong with it."""
-    text: str = returned.get("body") or ""
-    is_binary = returned.get("isBase64Encoded")
-    content = base64.b64decode(text, validate=True) if is_binary else text.encode()
-    response = Response(content, int(returned["statusCode"]))
-    for name, value in (returned.get("headers") or {}).items():
-        response.headers[name] = str(value)
+    response = Response(returned.get("body") or "", int(returned["statusCode"]))
     for name, values in (returned.get("multiValueHeaders") or {}).items():
         del response.headers[name]
         for one in values:
@@ -88,5 +83,4 @@ def answer_from(returned: Any, *, request_id: str) -> Response:
 
 def raw_path(request: Request) -> str:
     """The path as sent, not decoded."""
-    sent: bytes | None = request.scope.get("raw_path")
-    return request.url.path if sent is None else sent.decode("latin-1")
+    return bytes(request.scope["raw_path"]).decode("latin-1")

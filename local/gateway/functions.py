@@ -1,7 +1,5 @@
 """What functions' handlers are called with, and calls by EventBridge's schedule and SQS."""
 
-import contextlib
-import sys
 import threading
 import time
 import traceback
@@ -14,7 +12,6 @@ from local.gateway.event import Event
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
-    from mypy_boto3_sqs.type_defs import MessageTypeDef
 
 BATCH_MESSAGES_MAX: Final = 10
 _WAIT_S: Final = 1
@@ -46,12 +43,11 @@ class _EventSource(threading.Thread):
         self._stopping.set()
 
     def _called(self, event: Event) -> Any:
-        """Call the function; raises whatever it raises, which is printed."""
+        """Call the function; where it fails, print why and return ``None``."""
         try:
             return self._function(event, LambdaContext(timeout_s=_TIMEOUT_S))
-        except Exception:
-            traceback.print_exc(file=sys.stderr)
-            raise
+        except Exception:  # noqa: BLE001 - the edge to the function
+            traceback.print_exc()
 
 
 class Schedule(_EventSource):
@@ -63,8 +59,7 @@ class Schedule(_EventSource):
 
     def run(self) -> None:
         while not self._stopping.wait(self._every_s):
-            with contextlib.suppress(Exception):
-                self._called({})
+            self._called({})
 
 
 class QueueSource(_EventSource):
@@ -87,20 +82,14 @@ class QueueSource(_EventSource):
 
     def _handle_batch(self) -> None:
         sqs, url = self._sqs, self._url
-        received = sqs.receive_message(
+        messages = sqs.receive_message(
             QueueUrl=url, MaxNumberOfMessages=BATCH_MESSAGES_MAX, WaitTimeSeconds=_WAIT_S
-        )
-        messages = received.get("Messages", [])
-        failed = self._failed(messages) if messages else set()
+        ).get("Messages", [])
+        records = [{"messageId": one["MessageId"], "body": one["Body"]} for one in messages]
+        returned = self._called({"Records": records}) if records else None
+        if returned is None:
+            return
+        failed = {one["itemIdentifier"] for one in returned["batchItemFailures"]}
         for message in messages:
             if message["MessageId"] not in failed:
                 sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-
-    def _failed(self, messages: "list[MessageTypeDef]") -> set[str]:
-        """Call the function; the ids of those that it failed at."""
-        try:
-            records = [{"messageId": one["MessageId"], "body": one["Body"]} for one in messages]
-            returned = self._called({"Records": records})
-        except Exception:  # noqa: BLE001 - the edge to the function
-            return {one["MessageId"] for one in messages}
-        return {one["itemIdentifier"] for one in returned["batchItemFailures"]}

@@ -6,17 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import httpx
-
 from local.checkout import ROOT
 from local.servers.ports import remembered_port
-from local.servers.processes import ServerProcess
+from local.servers.processes import ServerProcess, answers_at
 from operations.endpoints import CONSOLE_TOKEN
 
 GATEWAY: Final = "local.gateway"
 
 _READY_TIMEOUT_S: Final = 30.0
-_ANSWER_TIMEOUT_S: Final = 2.0
 
 
 class LocalGateway(ServerProcess):
@@ -48,14 +45,8 @@ class LocalGateway(ServerProcess):
     def start(self) -> None:
         """Start the gateway and wait until it answers; raises as ``wait_ready`` does."""
         super().start()
-        self.wait_ready(self._answers, timeout_s=_READY_TIMEOUT_S)
-
-    def _answers(self) -> bool:
-        try:
-            answer = httpx.get(f"{self.url}/v1/health", timeout=_ANSWER_TIMEOUT_S, trust_env=False)
-        except httpx.HTTPError:
-            return False
-        return answer.is_success
+        health = f"{self.url}/v1/health"
+        self.wait_ready(lambda: answers_at(health), timeout_s=_READY_TIMEOUT_S)
 
 
 class LocalConsole(ServerProcess):

@@ -13,24 +13,25 @@ from pathlib import Path
 from typing import Any, Final
 
 import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.s3_keys import UPLOADS
 from local.checkout import ROOT
 from local.servers.ports import remembered_port
-from local.servers.processes import ServerProcess
+from local.servers.processes import ServerProcess, answers_at
 from operations.endpoints import REGION, localstack_at, variables_for
 
 _READY_TIMEOUT_S = 120.0
 _REPLAYED_BYTES_PER_S_MIN = 64 * 1024
 _JOURNAL = "journal"
 _STOP_GRACE_S = 10.0
-_ANSWER_TIMEOUT_S = 20.0
 _BY_CDK_ITSELF = "AWS::CDK::Metadata"
 
-STORES: Final = {"SERVICES": "s3,dynamodb,sqs", "LOCALSTACK_JOURNAL": _JOURNAL}
+STORES: Final = {
+    "SERVICES": "s3,dynamodb,sqs",
+    "EAGER_SERVICE_LOADING": "1",
+    "LOCALSTACK_JOURNAL": _JOURNAL,
+}
 """LocalStack's settings for S3, DynamoDB and SQS, quick to start; what they hold outlives any end
 of the process, save for messages in queues. Paths are relative to its folder, where it runs."""
 
@@ -100,32 +101,23 @@ class LocalAws(ServerProcess):
         return {**user, **variables_for(self.client_settings)}
 
     def start(self) -> None:
-        """Start LocalStack, bring its state back and wait until S3 and DynamoDB answer."""
+        """Start LocalStack, bring its state back and wait until it answers."""
         if not self._python.exists():
             raise LocalStackMissingError(self._environment)
         super().start()
         timeout_s = ready_within_s(self._folder / _JOURNAL)
-        with self._client("s3") as s3, self._client("dynamodb") as dynamodb:
-
-            def both_answer() -> bool:
-                try:
-                    s3.list_buckets()
-                    dynamodb.list_tables()
-                except (BotoCoreError, ClientError):
-                    return False
-                return True
-
-            self.wait_ready(both_answer, timeout_s=timeout_s)
+        health = f"{self.endpoint_url}/_localstack/health"
+        self.wait_ready(lambda: answers_at(health), timeout_s=timeout_s)
 
     def ensure_bucket(self, name: str) -> None:
-        with self._client("s3") as s3:
+        with closing(boto3.client("s3", **self.client_settings)) as s3:
             if name not in {bucket["Name"] for bucket in s3.list_buckets()["Buckets"]}:
                 where: Any = {"LocationConstraint": REGION}
                 s3.create_bucket(Bucket=name, CreateBucketConfiguration=where)
 
     def ensure_table(self, name: str, *, key: str = "device_id") -> None:
         """Make the table, with a text ``key``, unless it is there."""
-        with self._client("dynamodb") as dynamodb:
+        with closing(boto3.client("dynamodb", **self.client_settings)) as dynamodb:
             if name not in dynamodb.list_tables()["TableNames"]:
                 dynamodb.create_table(
                     TableName=name,
@@ -157,16 +149,6 @@ class LocalAws(ServerProcess):
             "DNS_ADDRESS": "0",
             **self._services,
         }
-
-    def _client(self, service: Any) -> closing[Any]:
-        """One that asks once, and directly."""
-        config = Config(
-            proxies={},
-            connect_timeout=_ANSWER_TIMEOUT_S,
-            read_timeout=_ANSWER_TIMEOUT_S,
-            retries={"total_max_attempts": 1},
-        )
-        return closing(boto3.client(service, config=config, **self.client_settings))
 
 
 def ready_within_s(journal: Path) -> float:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
+import httpx
+
 from fleetlane.events.errors import FleetlaneError
 from local.servers import guard
 
@@ -19,6 +21,7 @@ _STOP_MARGIN_S = 5.0
 _POLL_INTERVAL_S = 0.05
 _LOG_FREE_WITHIN_S_MAX = 5.0
 _LOG_TAIL_BYTES_MAX = 64 * 1024
+_ANSWER_TIMEOUT_S = 2.0
 
 
 class ServerDiedError(FleetlaneError):
@@ -212,3 +215,11 @@ class ServerProcess:
         if process.stdin is not None:
             process.stdin.close()
         self._ended.set()
+
+
+def answers_at(url: str) -> bool:
+    """Whether a GET there succeeds, directly and within two seconds."""
+    try:
+        return httpx.get(url, timeout=_ANSWER_TIMEOUT_S, trust_env=False).is_success
+    except httpx.HTTPError:
+        return False

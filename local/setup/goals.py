@@ -9,7 +9,7 @@ from typing import Callable
 
 from local.setup import java, packages
 from local.setup.steps import Checkout, Step, key_of
-from local.setup.tools import Tool
+from local.setup.tools import run_tool
 
 
 def platform_steps(checkout: Checkout) -> list[Step]:
@@ -43,12 +43,12 @@ def cdk_step(checkout: Checkout) -> Step:
         bin_folder = checkout.venv / "bin"
         path = os.pathsep.join((str(bin_folder), checkout.environment.get("PATH", os.defpath)))
         npm = [str(bin_folder / "npm"), "ci", "--prefix", str(target)]
-        Tool(
-            name="npm",
-            command=[*npm, "--no-audit", "--no-fund", "--no-update-notifier"],
+        run_tool(
+            "npm",
+            [*npm, "--no-audit", "--no-fund", "--no-update-notifier"],
             environment={**checkout.environment, "PATH": path},
             log=checkout.logs / "cdk.log",
-        ).run()
+        )
 
     title = "the CDK's command line into build/cdk (about 8 MB)"
     return Step(title=title, folder=target, key=key_of(definition), make=install)

@@ -10,7 +10,7 @@ import shutil
 from pathlib import Path
 
 from local.setup.steps import Checkout, Step, key_of
-from local.setup.tools import CannotSetUpError, Condense, Tool, version_text
+from local.setup.tools import CannotSetUpError, Condense, run_tool, version_text
 
 MAJOR_MIN = 17
 REMEDY = (
@@ -72,9 +72,9 @@ def jars_step(checkout: Checkout) -> Step:
     def fetch() -> None:
         shutil.rmtree(fresh, ignore_errors=True)
         pattern = f"{fresh}/[conf]/[artifact]-[revision](-[classifier]).[ext]"
-        Tool(
-            name="Ivy",
-            command=[
+        run_tool(
+            "Ivy",
+            [
                 *(str(executable(checkout) or "java"), "-jar", str(_ivy_jar(checkout))),
                 *("-settings", str(SETTINGS), "-ivy", str(DEFINITION)),
                 *("-confs", *CONFIGURATIONS, "-retrieve", pattern),
@@ -82,7 +82,7 @@ def jars_step(checkout: Checkout) -> Step:
             environment=checkout.environment,
             log=checkout.logs / "jars.log",
             condense=counted(),
-        ).run()
+        )
         shutil.rmtree(target, ignore_errors=True)
         fresh.rename(target)
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from local.setup.steps import Checkout, Step, key_of, say
-from local.setup.tools import Tool, version_text
+from local.setup.tools import run_tool, version_text
 
 UV_VERSION = (0, 13, 8)  # at least, within the minor; uv itself refuses others, by pyproject.toml
 WORTH_SHOWING = re.compile(
@@ -52,13 +52,13 @@ def _sync(checkout: Checkout, *, project: Path, venv: Path) -> None:
     ours = {"UV_PROJECT_ENVIRONMENT": str(venv), "UV_NO_PROGRESS": "1"}
     environment = {**checkout.environment, **ours}
     environment.pop("VIRTUAL_ENV", None)
-    Tool(
-        name="uv",
-        command=[str(uv), "sync", "--locked", "--project", str(project)],
+    run_tool(
+        "uv",
+        [str(uv), "sync", "--locked", "--project", str(project)],
         environment=environment,
         log=checkout.logs / f"packages-{venv.name.lstrip('.')}.log",
         condense=shown_of_uv,
-    ).run()
+    )
 
 
 def shown_of_uv(line: str) -> str | None:
@@ -98,10 +98,10 @@ def _install_uv(checkout: Checkout) -> Path:
     target, version = checkout.build / "uv", ".".join(map(str, UV_VERSION))
     say(f"set-up: uv {version} into build/uv (about 18 MB)")
     shutil.rmtree(target, ignore_errors=True)
-    Tool(
-        name="pip",
-        command=[sys.executable, "-m", "pip", "install", "--target", str(target), f"uv=={version}"],
+    run_tool(
+        "pip",
+        [sys.executable, "-m", "pip", "install", "--target", str(target), f"uv=={version}"],
         environment={**checkout.environment, "PIP_USER": "0", "PIP_REQUIRE_VIRTUALENV": "0"},
         log=checkout.logs / "uv.log",
-    ).run()
+    )
     return _our_uv(checkout)

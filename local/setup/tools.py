@@ -8,7 +8,6 @@ import select
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable
 
@@ -61,50 +60,48 @@ class CannotSetUpError(Exception):
         return f"{self.missing}; {self.remedy}."
 
 
-@dataclass(frozen=True)
-class Tool:
-    """One call of a program. ``log`` receives all that it prints."""
+def run_tool(
+    name: str,
+    command: list[str],
+    *,
+    environment: Mapping[str, str],
+    log: Path,
+    condense: Condense = lambda _: None,
+) -> None:
+    """Run a program and wait for its end; it is ended with us. ``log`` receives all it prints.
 
-    name: str
-    command: list[str]
-    environment: Mapping[str, str]
-    log: Path
-    condense: Condense = lambda _: None
+    Raises ``CannotSetUpError`` where it failed; for an unknown cause its last lines are shown.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    process = subprocess.Popen(
+        command,
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    try:
+        with log.open("w", encoding="utf-8") as file:
+            for line in _lines(process):
+                file.write(f"{line}\n")
+                shown = condense(line)
+                if shown:
+                    say(f"  {shown}")
+        if process.wait() != 0:
+            raise _failure(name, process.returncode, log)
+    finally:
+        _end(process)
 
-    def run(self) -> None:
-        """Wait for the program to end; it is ended with us, whatever ends us.
 
-        Raises ``CannotSetUpError`` where it failed; for an unknown cause its last lines are shown.
-        """
-        self.log.parent.mkdir(parents=True, exist_ok=True)
-        process = subprocess.Popen(
-            self.command,
-            env=dict(self.environment),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
-        try:
-            with self.log.open("w", encoding="utf-8") as log:
-                for line in _lines(process):
-                    log.write(f"{line}\n")
-                    shown = self.condense(line)
-                    if shown:
-                        say(f"  {shown}")
-            if process.wait() != 0:
-                raise self._failure(process.returncode)
-        finally:
-            _end(process)
-
-    def _failure(self, exit_code: int) -> CannotSetUpError:
-        output = self.log.read_text(encoding="utf-8")
-        cause = cause_of(output)
-        if cause:
-            return CannotSetUpError(f"{cause.missing} ({self.name})", cause.remedy)
-        for line in output.splitlines()[-TAIL_LINES:]:
-            say(f"  | {line}")
-        remedy = f"its whole output is in {self.log}"
-        return CannotSetUpError(f"{self.name} failed with exit code {exit_code}", remedy)
+def _failure(name: str, exit_code: int, log: Path) -> CannotSetUpError:
+    output = log.read_text(encoding="utf-8")
+    cause = cause_of(output)
+    if cause:
+        return CannotSetUpError(f"{cause.missing} ({name})", cause.remedy)
+    for line in output.splitlines()[-TAIL_LINES:]:
+        say(f"  | {line}")
+    remedy = f"its whole output is in {log}"
+    return CannotSetUpError(f"{name} failed with exit code {exit_code}", remedy)
 
 
 def cause_of(output: str) -> CannotSetUpError | None:

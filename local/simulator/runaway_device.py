@@ -30,18 +30,13 @@ _POLL_INTERVAL_S: Final = 0.25
 class RunawayRun(FleetRun):
     """What it sent, and how long after ``began_ms`` it was quarantined and released.
 
-    ``None``: not while the patience lasted.
+    ``None``: not while the patience lasted. ``free_until_ms`` is when it was quarantined or, where
+    it never was, when the patience was over.
     """
 
-    patience_s: float
+    free_until_ms: int
     quarantined_after_s: float | None
     released_after_s: float | None
-
-    @property
-    def free_until_ms(self) -> int:
-        """When it was quarantined; where it never was, when the patience was over."""
-        after_s = self.patience_s if self.quarantined_after_s is None else self.quarantined_after_s
-        return self.began_ms + round(1_000 * after_s)
 
     def line(self) -> str:
         rate = f"runaway device: {PER_MINUTE:,} messages a minute, {len(self.sent):,} in all"
@@ -113,9 +108,10 @@ async def _run(
         while time.monotonic() < until_s and not is_over():
             await asyncio.sleep(_POLL_INTERVAL_S)
         released_s = await landed_in(Lane.STANDARD, pause_s=_CALM_PAUSE_S)
+    free_s = patience_s if quarantined_s is None else quarantined_s
     return RunawayRun(
         began_ms=began_ms,
-        patience_s=patience_s,
+        free_until_ms=began_ms + round(1_000 * free_s),
         sent=tuple(sent),
         quarantined_after_s=quarantined_s,
         released_after_s=released_s,

@@ -5,12 +5,12 @@ import base64
 import io
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from typing import IO, Any, Final, Protocol
 
 import orjson
-from urllib3 import BaseHTTPResponse, HTTPResponse
+from urllib3 import BaseHTTPResponse
 
 from clients import device_api
 from clients.device_api import UPLOADED, NoAnswerError
@@ -35,15 +35,11 @@ class Api(Protocol):
         """Send one request; raises ``NoAnswerError``."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """What a gateway sends in one request, never part of a herd: messages, and whose they are.
+type Batch = tuple[tuple[SimulatedDevice, Outgoing], ...]
+"""What a gateway sends in one request, never part of a herd: messages, and whose they are.
 
-    Their idempotency keys are the ids of their entries.
-    """
-
-    relayed: tuple[tuple[SimulatedDevice, Outgoing], ...]
-    is_herd: bool = False
+Their idempotency keys are the ids of their entries.
+"""
 
 
 class Sender:
@@ -78,11 +74,11 @@ class Sender:
     async def send_batch(self, token: str, batch: Batch) -> list[SentMessage]:
         """Send a batch until each of its messages is done with, and later only what is left."""
         headers = {"Authorization": f"Bearer {token}", "Content-Type": _CONTENT_TYPE}
-        answers: list[list[Answer]] = [[] for _ in batch.relayed]
+        answers: list[list[Answer]] = [[] for _ in batch]
         left = list(range(len(answers)))
         give_up_s = time.monotonic() + self._patience_s
         while True:
-            document = orjson.dumps([_entry(*batch.relayed[at]) for at in left])
+            document = orjson.dumps([_entry(*batch[at]) for at in left])
             try:
                 response = await self._api.post("/v1/batch", document, headers)
             except NoAnswerError:
@@ -93,38 +89,33 @@ class Sender:
             if not left or time.monotonic() > give_up_s:
                 return [
                     SentMessage.of(device.device_id, message, seen)
-                    for (device, message), seen in zip(batch.relayed, answers, strict=True)
+                    for (device, message), seen in zip(batch, answers, strict=True)
                 ]
             await asyncio.sleep(_pause_s(response))
 
     async def _answer(self, message: Outgoing, headers: Mapping[str, str]) -> tuple[Answer, float]:
         """Send once; gives the answer, and after how many seconds to try again."""
         try:
-            if message.is_upload:
-                response = await self._uploaded(message, headers)
-            else:
-                path = f"/v1/{'fast' if message.is_fast else 'streams'}/{message.stream}"
-                response = await self._api.post(path, message.body, headers)
-        except (NoAnswerError, device_api.MessageRefusedError):  # the latter is S3's
+            response = await self._posted(message, headers)
+            if response.status == HTTPStatus.CREATED:
+                body = io.BytesIO(message.body)
+                receipt = await asyncio.to_thread(self._upload, response.json(), body)
+                return Answer.with_receipt(UPLOADED, receipt), 0.0
+        except (NoAnswerError, device_api.MessageRefusedError):  # S3's: another form may do
             return Answer(status=None), _pause_s(None)
-        if response.status not in (ACCEPTED, UPLOADED):
+        if response.status != ACCEPTED:
             return Answer(status=response.status), _pause_s(response)
-        return Answer.with_receipt(response.status, response.json()), 0.0
+        return Answer.with_receipt(ACCEPTED, response.json()), 0.0
 
-    async def _uploaded(self, message: Outgoing, headers: Mapping[str, str]) -> BaseHTTPResponse:
-        """Request a form and post the body to S3; the API's refusal, or an answer with the id.
-
-        Raises ``NoAnswerError`` or, where S3 has not the body, ``MessageRefusedError``; with a key
-        the message may be uploaded by another form.
-        """
+    async def _posted(self, message: Outgoing, headers: Mapping[str, str]) -> BaseHTTPResponse:
+        """Post a message, or request a form for one that goes to S3."""
+        if not message.is_upload:
+            path = f"/v1/{'fast' if message.is_fast else 'streams'}/{message.stream}"
+            return await self._api.post(path, message.body, headers)
         declared = device_api.declaration_of(message.body, content_type=message.content_type)
-        path = f"/v1/uploads/{message.stream}"
         json_headers = {**headers, "Content-Type": "application/json"}
-        answer = await self._api.post(path, orjson.dumps(declared), json_headers)
-        if answer.status != HTTPStatus.CREATED:
-            return answer
-        receipt = await asyncio.to_thread(self._upload, answer.json(), io.BytesIO(message.body))
-        return HTTPResponse(orjson.dumps(receipt), status=UPLOADED)
+        path = f"/v1/uploads/{message.stream}"
+        return await self._api.post(path, orjson.dumps(declared), json_headers)
 
 
 def token_of(device: SimulatedDevice, *, now_ms: int) -> str:

@@ -115,7 +115,7 @@ class Sending:
     @property
     def messages(self) -> int:
         """How many messages there are in all parcels."""
-        return sum(len(one.relayed) if isinstance(one, Batch) else 1 for one in self.parcels)
+        return sum(1 if isinstance(one, Outgoing) else len(one) for one in self.parcels)
 
 
 def sendings_of(plan: FleetPlan, *, now_ms: int) -> Iterator[Sending]:
@@ -141,7 +141,7 @@ def _gateway(
         for place in range(role.behind)
     )
     each = [[(one, message) for message in role.behaviour(at)] for one in (device, *behind)]
-    batches = tuple(Batch(relayed=together) for together in zip(*each, strict=True))
+    batches = tuple(zip(*each, strict=True))
     return Sending(device=device, token=token, parcels=batches, behind=behind)
 
 

@@ -10,8 +10,8 @@ from typing import Final, Protocol
 from clients.device_api import uploaded
 from clients.devices.registry import RegisteredDevice
 from fleetlane.events.times import now_ms
-from local.simulator.device import SentMessage
-from local.simulator.sender import Api, Batch, Sender, Upload
+from local.simulator.device import Outgoing, SentMessage
+from local.simulator.sender import Api, Sender, Upload
 from local.simulator.sendings import FleetPlan, Sending, sendings_of
 from operations.ledger.message_results import Receipt
 
@@ -115,9 +115,10 @@ async def _send_all(
     for place, parcel in enumerate(sending.parcels):
         if plan.seconds is not None:
             part = (place + number / plan.devices) / len(sending.parcels)
-            due_s = started_s + plan.seconds * (_HERD_AT if parcel.is_herd else part)
+            is_herd = isinstance(parcel, Outgoing) and parcel.is_herd
+            due_s = started_s + plan.seconds * (_HERD_AT if is_herd else part)
             await asyncio.sleep(max(0.0, due_s - time.monotonic()))
-        if isinstance(parcel, Batch):
-            sent.extend(await sender.send_batch(sending.token, parcel))
-        else:
+        if isinstance(parcel, Outgoing):
             sent.append(await sender.send(sending.device, sending.token, parcel))
+        else:
+            sent.extend(await sender.send_batch(sending.token, parcel))

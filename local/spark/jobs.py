@@ -19,6 +19,7 @@ from local.servers.processes import ServerProcess
 from local.spark.worker_daemon import WITHOUT_THREADS
 from operations.endpoints import FLOWS_MAX_AGE_S, LAKE_CATALOG
 
+PROPERTIES: Final = Path(__file__).with_name("spark.properties")
 _SCRATCH: Final = "scratch"
 _BUSY_MS: Final = 30_000
 """How long one query's commit waits for another's."""
@@ -30,15 +31,6 @@ if each of the fifteen other queries has one besides."""
 
 WORKER_DAEMON: Final = "local.spark.worker_daemon"
 WORKER_DAEMON_OPTION: Final = f"--conf=spark.python.daemon.module={WORKER_DAEMON}"
-
-QUICK_CHECKPOINTS: Final = {
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing"
-        ".FileSystemBasedCheckpointFileManager"
-    )
-}
-"""Without Hadoop's native library a file's mode, and by Spark's usual manager of checkpoints each
-look for a symbolic link, is a process: twenty of them a batch. So there are four."""
 
 CODE_SCRIPT, CODE_ARCHIVE, CODE_PACKAGES = "host.py", "fleetlane-jobs.zip", "packages"
 """What a deploy uploads, in a folder: the script, our own code, and the packages that it needs."""
@@ -155,24 +147,18 @@ def spark_submit(
     """The command up to the script; ``folder`` takes what Spark leaves behind."""
     java_options = [f"-Dderby.system.home={folder}", *jvm.java_options]
     configuration = {
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.local.dir": str(folder / _SCRATCH),
-        "spark.log.level": "WARN",
-        **QUICK_CHECKPOINTS,
-        "spark.sql.shuffle.partitions": "2",
-        # How often a query without a trigger interval polls Kafka: the fast lane, when it is idle.
-        "spark.sql.streaming.pollingDelay": "200ms",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
         "spark.driver.extraJavaOptions": " ".join(java_options),
         **jvm.spark_settings,
     }
-    jars = ",".join(map(str, spark_jars()))
-    options = [f"--conf={name}={value}" for name, value in configuration.items()]
-    master = f"local[{task_slots},4]"  # four tries of a task, as on a cluster
-    command = str(spark_home() / "bin" / "spark-submit")
-    return [command, "--master", master, "--driver-memory", "2g", "--jars", jars, *options]
+    return [
+        str(spark_home() / "bin" / "spark-submit"),
+        *("--master", f"local[{task_slots},4]"),  # four tries of a task, as on a cluster
+        *("--driver-memory", "2g"),
+        *("--jars", ",".join(map(str, spark_jars()))),
+        *("--properties-file", str(PROPERTIES)),
+        *(f"--conf={name}={value}" for name, value in configuration.items()),
+    ]
 
 
 def spark_jars() -> list[Path]:

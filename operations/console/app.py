@@ -8,11 +8,13 @@ from contextlib import suppress
 from http import HTTPStatus
 from pathlib import Path
 from typing import Final
+from urllib.parse import parse_qsl
 
 import msgspec
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -26,19 +28,20 @@ from clients.lake.laptop_lake import LakeMissingError
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import time_text
 from operations.console.pages import LINKS, Page, Pages
+from operations.console.replays import Replays
 from operations.fleet import wording
-from operations.report.charts import COLOURS
 from operations.templates import templates_in
 
 _HERE: Final = Path(__file__).parent
 _HOSTS: Final = ("127.0.0.1", "localhost")
 _LIVE_EVERY_S: Final = 2.0
+_FORM_BYTES_MAX: Final = 4_096
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:;"
     " script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none';"
     " frame-ancestors 'none'",
     "Cache-Control": "no-store",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # else our own forms have no origin
     "X-Content-Type-Options": "nosniff",
 }
 
@@ -46,13 +49,14 @@ _HEADERS: Final = {
 class ConsoleApp:
     """Serves pages to whoever has the token: once in the address, and from then on as a cookie.
 
-    It changes nothing. Requests by any name but this machine's own are refused (DNS rebinding)
+    It changes nothing, unless it has ``replays``. Requests by any name but this machine's own are
+    refused (DNS rebinding)
     """
 
-    def __init__(self, pages: Pages, *, token: str) -> None:
-        self._pages, self._token = pages, token
+    def __init__(self, pages: Pages, *, token: str, replays: Replays | None = None) -> None:
+        self._pages, self._token, self._replays = pages, token, replays
         self._templates = templates_in(_HERE, _HERE.parent / "report")
-        self._templates.globals |= {"time_text": time_text, "written": _as_json}
+        self._templates.globals |= {"time_text": time_text, "written": _as_json, "replays": replays}
 
     def starlette(self) -> Starlette:
         pages = self._pages
@@ -70,6 +74,7 @@ class ConsoleApp:
             Route("/fleet", lambda _: HTMLResponse(pages.report())),
             Route("/find", self._find),
             Route("/live", self._live),
+            Route("/replay", self._replay, methods=["POST"]),
             Mount("/static", StaticFiles(directory=_HERE / "static")),
         ]
         guards = [
@@ -82,7 +87,7 @@ class ConsoleApp:
     def written(self, page: Page, *, of: str = "page.html.j2", is_paused: bool = False) -> str:
         """As HTML: all of it, or its content alone."""
         return self._templates.get_template(of).render(
-            page=page, colours=COLOURS, links=LINKS, is_paused=is_paused, words=wording
+            page=page, links=LINKS, is_paused=is_paused, words=wording
         )
 
     async def _guard(self, request: Request, answered: RequestResponseEndpoint) -> Response:
@@ -107,15 +112,29 @@ class ConsoleApp:
             self.written(page(request), is_paused="paused" in request.query_params)
         )
 
-    def _refused(self, _: Request, problem: Exception) -> Response:
-        is_down = isinstance(problem, KafkaUnreadableError | LakeMissingError)
-        status = HTTPStatus.SERVICE_UNAVAILABLE if is_down else HTTPStatus.NOT_FOUND
-        page = Page(title="Not available" if is_down else "Not found", notes=[str(problem)])
-        return HTMLResponse(self.written(page), status)
+    def _refused(self, request: Request, problem: Exception) -> Response:
+        title, status = "Not found", HTTPStatus.NOT_FOUND
+        if isinstance(problem, KafkaUnreadableError | LakeMissingError):
+            title, status = "Not available", HTTPStatus.SERVICE_UNAVAILABLE
+        elif request.method == "POST":
+            title, status = "The replay failed", HTTPStatus.CONFLICT
+        return HTMLResponse(self.written(Page(title=title, notes=[str(problem)])), status)
 
     def _find(self, request: Request) -> Response:
         path = self._pages.path_of(request.query_params.get("q", "").strip())
         return RedirectResponse(path, HTTPStatus.SEE_OTHER)
+
+    async def _replay(self, request: Request) -> Response:
+        """Only what a form of this console asks for: another site's has another origin."""
+        form, replays = await _form_of(request), self._replays
+        if replays is None:
+            raise HTTPException(404, "Replays are off: fleetlane console --allow-replay has them.")
+        asked = [form.get(one, "") for one in ("stream", "reason", "shown_ms")]
+        given, signed = form.get("signature", "").encode(), replays.signed(*asked).encode()
+        is_ours = request.headers.get("origin") == str(request.base_url).removesuffix("/")
+        if not (is_ours and secrets.compare_digest(given, signed)):
+            raise HTTPException(403, "This is no form of the console as it runs now: load it anew.")
+        return HTMLResponse(self.written(await run_in_threadpool(replays.page, *asked)))
 
     async def _live(self, request: Request) -> Response:
         """The content of the flows' page every two seconds, as server-sent events."""
@@ -133,6 +152,15 @@ class ConsoleApp:
         return StreamingResponse(sent(), media_type="text/event-stream")
 
 
+async def _form_of(request: Request) -> dict[str, str]:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _FORM_BYTES_MAX:
+            raise HTTPException(413, "The form is too large.")
+    return dict(parse_qsl(body.decode(errors="replace")))
+
+
 def _as_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
@@ -141,9 +169,8 @@ def _chosen(request: Request) -> dict[str, str]:
     return {one: request.query_params.get(one, "") for one in ("lane", "owner", "search")}
 
 
-def serve(pages: Pages, *, port: int, token: str, on_address: Callable[[str], None]) -> None:
+def serve(app: Starlette, *, port: int, token: str, on_address: Callable[[str], None]) -> None:
     """Serve on this machine alone until SIGINT or SIGTERM. Blocks; port 0 is a free one."""
-    app = ConsoleApp(pages, token=token).starlette()
     # No log of requests: the first has the token in its address.
     config = uvicorn.Config(app, access_log=False, log_level="warning", timeout_graceful_shutdown=1)
     with socket.create_server((_HOSTS[0], port)) as listening:

@@ -15,6 +15,7 @@ from fleetlane.events.flows.flow import Flow
 from fleetlane.events.times import DAY_MS, now_ms
 from operations.console.kept import Kept
 from operations.fleet import devices, traffic
+from operations.fleet.canaries import canaries_of
 from operations.fleet.fleet import HISTORY_DAYS
 from operations.fleet.issues import ISSUES
 from operations.fleet.objectives import OBJECTIVE_DAYS, objectives_of
@@ -110,6 +111,8 @@ class Pages:
             "events": _read(notes, lambda: self._newest(stream)) if self._has_kafka else None,
         }
         tables = list(self._asked(notes, ISSUES, stream=stream))
+        if flow.has_canaries:
+            tables += self._asked(notes, canaries_of(flow), days=1, stream=stream)
         if flow.objective is not None:
             tables += self._asked(notes, objectives_of([flow]), days=OBJECTIVE_DAYS, stream=stream)
         title, template = f"Flow {stream}", "flow.html.j2"

@@ -97,6 +97,7 @@ def _curve_of(members: dict[str, Any]) -> str:
 
 _REQUIRED: Final = ("device_id", "device_type", "public_key")
 _COLUMNS: Final = (*_REQUIRED, "gateway_id")
+_ATTRIBUTE: Final = "attribute."
 _AT_ONCE: Final = 500
 
 
@@ -172,21 +173,26 @@ class DeviceImport:
 
     def _check_columns(self, names: Sequence[str]) -> None:
         missing = [name for name in _REQUIRED if name not in names]
-        unknown = [name for name in names if name not in _COLUMNS]
+        known = (*_COLUMNS, *(name for name in names if name.startswith(_ATTRIBUTE)))
+        unknown = [name for name in names if name not in known]
         if missing or unknown or len(set(names)) < len(names):
             given = ", ".join(names)[:200]
-            wanted = f"{', '.join(_REQUIRED)} and, optionally, gateway_id"
+            wanted = f"{', '.join(_REQUIRED)} and, optionally, gateway_id, {_ATTRIBUTE}NAME"
             raise BadDeviceFileError(self._path, f"its columns are {given!r}; must be: {wanted}")
 
     def _device(self, row: Mapping[str, str | None]) -> RegisteredDevice | str:
         if "" in row or None in row.values():
             return "has more or fewer fields than the header"
+        named = [name for name in row if name.startswith(_ATTRIBUTE)]
         try:
             return RegisteredDevice(
                 device_id=row["device_id"] or "",
                 device_type=row["device_type"] or "",
                 keys=(public_jwk(row["public_key"] or ""),),
                 gateway_id=row.get("gateway_id") or None,
+                attributes={
+                    one.removeprefix(_ATTRIBUTE): row[one] or "" for one in named if row[one]
+                },
                 registered_ms=self._now_ms,
             )
         except (BadDeviceError, BadPublicKeyError) as problem:
@@ -202,7 +208,9 @@ def _conflicts(
     present = there.get(device.device_id)
     # The status, and keys added by rotation beside the file's, may differ.
     if present is not None and not (
-        (device.device_type, device.gateway_id) == (present.device_type, present.gateway_id)
+        device.device_type == present.device_type
+        and device.gateway_id == present.gateway_id
+        and device.attributes == present.attributes
         and device.keys[0] in present.keys
     ):
         yield f"device {device.device_id} is registered differently: `fleetlane device show` it"

@@ -122,12 +122,12 @@ COMPRESSION: Final = Question(
     columns={
         "stream": ValueCell("stream"),
         **numbers(messages="messages"),
-        **cells(size, body_bytes="sent", inflated_bytes="decompressed"),
-        "ratio": ValueCell("ratio", ratio),
+        **cells(size, body_bytes="sent", inflated_bytes="decompressed", output_bytes="events"),
+        **cells(ratio, ratio="decompressed to sent", output_ratio="events to sent"),
     },
     empty="No messages came in the last {days} days.",
 )
-"""A stream's bytes as sent, and decompressed, in whole days (UTC); most bytes first.
+"""A stream's bytes as sent, decompressed and as events, in whole days (UTC); most bytes first.
 
 ``messages`` are all; the bytes are of those whose final attempt decompressed its body.
 """

@@ -63,11 +63,15 @@ with summed as (
         stream,
         sum(messages)::bigint as messages,
         sum(parsed_body_bytes)::bigint as body_bytes,
-        sum(inflated_bytes)::bigint as inflated_bytes
+        sum(inflated_bytes)::bigint as inflated_bytes,
+        sum(output_bytes)::bigint as output_bytes
     from daily where day >= $since_day and first_received_ms <= $asked_at_ms
     group by stream
 )
-select *, inflated_bytes / nullif(body_bytes, 0) as ratio
+select
+    *,
+    inflated_bytes / nullif(body_bytes, 0) as ratio,
+    output_bytes / nullif(body_bytes, 0) as output_ratio
 from summed order by body_bytes desc, stream
 
 -- name: firmware

@@ -147,6 +147,7 @@ def _schemas(flow: Flow) -> dict[str, Document]:
     properties["datacontenttype"] = {"type": "string", "const": "application/json"}
     declared = {name: value for name, value in (flow.schema or {}).items() if name != "$schema"}
     properties["data"] = declared or {"type": "object"}
+    properties |= {name: {"type": "string"} for name in flow.attributes}
     return schemas
 
 

@@ -131,11 +131,12 @@ class FlowPublisher:
         """The flows in force, or none at all; raises ``FlowsUnavailableError``."""
         return self.flows.in_force() or PublishedFlows.of(())
 
-    def check_stream(self, stream: str) -> None:
-        """Raise ``NoSuchFlowError`` where no flow in force is for this stream."""
-        streams = tuple(self.current().by_stream)
-        if stream not in streams:
-            raise NoSuchFlowError(stream, streams)
+    def check_stream(self, stream: str) -> Flow:
+        """The flow in force for a stream; raises ``NoSuchFlowError`` where there is none."""
+        flows = self.current().by_stream
+        if stream not in flows:
+            raise NoSuchFlowError(stream, tuple(flows))
+        return flows[stream]
 
     def found_artifacts(self, flows: Iterable[Flow]) -> tuple[FlowArtifact, ...]:
         """The artifacts of the flows' parsers; raises as ``found_artifact``."""

@@ -6,16 +6,18 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 import msgspec
 
-from clients.kafka.reader import KafkaReader, KafkaUnreadableError, Partition
+from clients.kafka.reader import KafkaUnreadableError, Partition
 from fleetlane.events.envelope import Record
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_from
 from fleetlane.events.topics import FLEET_PARSED
 from operations.ledger.evidence import Evidence
+from operations.messages.stores import RecordSource
 
 _POLL_INTERVAL_S: Final = 0.5
 _MEASURED: Final = (1, Outcome.PARSED, Lane.STANDARD)
@@ -33,21 +35,29 @@ class Delays:
         return f"p50 {self.p50_s:.1f} s, p95 {self.p95_s:.1f} s ({self.messages:,} messages)"
 
 
-class ParseDelays:
-    """Measures records of ``fleet.parsed``, except of the ``excluded`` devices.
+class MeasuredSource:
+    """A reader; measures the delays in what it reads, except of the ``excluded`` devices.
 
     Only first attempts that were parsed in the standard lane count: most of a fleet sends there.
     """
 
-    def __init__(self, *, excluded: Collection[str]) -> None:
-        self._excluded = frozenset(excluded)
+    def __init__(self, reader: RecordSource, *, excluded: Collection[str]) -> None:
+        self._reader, self._excluded = reader, frozenset(excluded)
         self._arrived_parsed: list[tuple[int, int]] = []
 
-    def fold(self, records: Iterable[Record]) -> None:
+    def read_available(self) -> Sequence[Record]:
+        records = self._reader.read_available()
         for row in filter(None, map(_attempt_in, records)):
             is_measured = (row.attempt, row.outcome, row.lane) == _MEASURED
             if is_measured and row.received_ms is not None and row.device_id not in self._excluded:
                 self._arrived_parsed.append((row.received_ms, row.parsed_ms))
+        return records
+
+    def fold_into(self, evidence: Evidence, *, until: threading.Event) -> None:
+        """Read and fold new records until ``until`` is set. Blocks."""
+        while not until.wait(_POLL_INTERVAL_S):
+            with suppress(KafkaUnreadableError):  # what is not read now is read later
+                evidence.fold(self.read_available())
 
     def between(self, since_ms: int, until_ms: int) -> Delays | None:
         """Of messages that arrived in this range, its end excluded; ``None`` if there are none."""
@@ -58,13 +68,10 @@ class ParseDelays:
         )
         if not waited:
             return None
-        p50_s, p95_s = (_quantile(waited, share) for share in (0.5, 0.95))
+        # The least value that a share does not exceed.
+        ranks = (math.ceil(share * len(waited)) for share in (0.5, 0.95))
+        p50_s, p95_s = (waited[rank - 1] / 1_000 for rank in ranks)
         return Delays(messages=len(waited), p50_s=p50_s, p95_s=p95_s)
-
-
-def _quantile(values_ms: list[int], share: float) -> float:
-    """The least value that this share does not exceed, in seconds; ``values_ms`` are sorted."""
-    return values_ms[max(0, math.ceil(share * len(values_ms)) - 1)] / 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +118,7 @@ class LaneTally:
 
     def first_waiting(self, partition: Partition, begin: int) -> int:
         """The first offset from ``begin`` on that was not attempted."""
-        while begin in self._offsets[partition]:
-            begin += 1
-        return begin
+        return next(one for one in count(begin) if one not in self._offsets[partition])
 
     def waiting(self, partition: Partition, begin: int, end: int) -> int:
         """How many records were not attempted, from ``begin`` to before ``end``."""
@@ -131,21 +136,3 @@ def _attempt_in(record: Record) -> Parsed | None:
         with suppress(msgspec.DecodeError):
             return parsed_from(record.value or b"")
     return None
-
-
-class MeasuredSource:
-    """A reader; the delays of what it reads are measured."""
-
-    def __init__(self, reader: KafkaReader, delays: ParseDelays) -> None:
-        self._reader, self._delays = reader, delays
-
-    def read_available(self) -> Sequence[Record]:
-        records = self._reader.read_available()
-        self._delays.fold(records)
-        return records
-
-    def fold_into(self, evidence: Evidence, *, until: threading.Event) -> None:
-        """Read and fold new records until ``until`` is set. Blocks."""
-        while not until.wait(_POLL_INTERVAL_S):
-            with suppress(KafkaUnreadableError):  # what is not read now is read later
-                evidence.fold(self.read_available())

@@ -7,16 +7,16 @@ from typing import Final
 
 import msgspec
 
-from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CanonicalEvent, canonical_event_from
 from fleetlane.events.envelope import BadEnvelopeError, Message, Record
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.flows.flow import Flow
-from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import counts_more, parsed_from, received_from
-from fleetlane.events.topic_patterns import raw_pattern
+from fleetlane.events.topic_patterns import unique_pattern
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED, PARKED
-from operations.ledger.message_evidence import EventKey, MessageEvidence, ParkedCopy
+from operations.ledger.message_evidence import EventKey, MessageEvidence
+from operations.messages.parked import parked_message
+from operations.messages.trace import TRACED_TOPICS
 
 
 def deduped_streams(flows: Mapping[str, Flow]) -> frozenset[str]:
@@ -46,14 +46,12 @@ class UniqueEvents:
             not_unique.add(key)
             self._awaiting[key].append(not_unique)
 
-    def take(self, topic: str, event: CanonicalEvent) -> bool:
-        """Add a record of ``unique``; returns whether it is a repeat all the same."""
+    def take(self, topic: str, event: CanonicalEvent) -> None:
+        """Add a record of ``unique``, which may be there already."""
         key = EventKey(topic.partition(".")[2], event.id, event.revision)
-        is_repeat = key in self._unique
         self._unique.add(key)
         for waiting in self._awaiting.pop(key, ()):
             waiting.discard(key)
-        return is_repeat
 
     def invented(self) -> Iterable[tuple[str, str]]:
         """Topic and id of events that are only in ``unique``, of the deduplicated streams."""
@@ -62,10 +60,7 @@ class UniqueEvents:
                 yield f"unique.{key.stream}", key.event_id
 
 
-LEDGER_TOPICS: Final = (
-    rf"{raw_pattern(*Lane)}|canonical\..+|unique\..+|{PARKED}"
-    rf"|{FLEET_RECEIVED.replace('.', '[.]')}|{FLEET_PARSED.replace('.', '[.]')}"
-)
+LEDGER_TOPICS: Final = f"{TRACED_TOPICS}|{unique_pattern()}"
 """The regular expression of all topics that count as evidence."""
 
 
@@ -77,7 +72,6 @@ class Evidence:
 
     def __init__(self, *, deduped: Collection[str] = ()) -> None:
         self.unique = UniqueEvents(deduped)
-        self.repeats = 0
         self.foreign_raw: set[str] = set()
         """Positions of raw records that are not our messages."""
         self.foreign_downstream: set[str] = set()
@@ -107,15 +101,11 @@ class Evidence:
         digest = _digest(message) if message.truncated_from_bytes is None else None
         found = self.by_raw_id[message.raw_id]
         found.digests[record.topic, record.partition, record.offset] = digest
-        if message.attempt != 1:
-            return  # a diversion lands nothing anew
-        self.repeats += found.landings[digest] > 0
-        found.landings[digest] += 1
+        if message.attempt == 1:  # a diversion lands nothing anew
+            found.landings[digest] += 1
 
     def _fold_received(self, record: Record) -> None:
-        found = self.by_raw_id[received_from(record.value or b"").id]
-        self.repeats += found.is_received
-        found.is_received = True
+        self.by_raw_id[received_from(record.value or b"").id].is_received = True
 
     def _fold_attempt(self, record: Record) -> None:
         parsed = parsed_from(record.value or b"")
@@ -127,39 +117,25 @@ class Evidence:
     def _fold_canonical(self, record: Record) -> None:
         event = canonical_event_from(record.value or b"")
         found = self.by_raw_id[event.rawid]
-        event_ids = found.event_ids[event.revision]
-        self.repeats += event.id in event_ids
-        event_ids.add(event.id)
+        found.event_ids[event.revision].add(event.id)
         self.unique.await_event(record.topic, event, found.not_unique)
 
     def _fold_unique(self, record: Record) -> None:
-        event = canonical_event_from(record.value or b"")
-        self.repeats += self.unique.take(record.topic, event)
+        self.unique.take(record.topic, canonical_event_from(record.value or b""))
 
     def _fold_parked(self, record: Record) -> None:
         message = message_from(record.headers, record.value)
-        digest, parked = _digest(message), self.by_raw_id[message.raw_id].parked
-        self.repeats += digest in parked
-        parked[digest] = ParkedCopy(
-            body_bytes=message.body_bytes,
-            reason=_header(record, ce.PARKED_REASON),
-            reference=message.reference,
-        )
+        self.by_raw_id[message.raw_id].parked[_digest(message)] = parked_message(record)
 
     def _take_foreign(self, record: Record) -> None:
         position = str(record.position)
         if record.topic.startswith("raw."):
             self.foreign_raw.add(position)
         else:
-            self.foreign_downstream.add(_header(record, ce.PARKED_FROM) or position)
+            self.foreign_downstream.add(parked_message(record).parked_from or position)
 
 
 def _digest(message: Message) -> str:
     if message.reference is not None:
         return message.reference.sha256
     return sha256(message.body or b"").hexdigest()
-
-
-def _header(record: Record, name: str) -> str:
-    values = (value for header, value in record.headers if header == name)
-    return (next(values, None) or b"").decode(errors="replace")

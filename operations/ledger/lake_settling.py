@@ -7,8 +7,7 @@ from pyiceberg.catalog import Catalog
 
 from clients.lake.laptop_lake import LakeMissingError
 from operations.ledger.evidence import Evidence
-from operations.ledger.lake_evidence import LakeEvidence
-from operations.ledger.message_results import Receipt, result_of
+from operations.ledger.message_results import LakeEvidence, Receipt, result_of
 from operations.ledger.reconciliation import SettlingLimits
 
 
@@ -22,7 +21,7 @@ def wait_for_lake(
     """Read the lake until it lacks nothing that Kafka has of accepted messages, or no longer.
 
     Blocks for ``deadline_s`` at most, and returns what it read last: nothing where the lake's job
-    has not written yet. ``lake_opened`` is the platform's ``lake``.
+    has not written yet. ``lake_opened`` is ``lake_of`` of the platform.
     """
     waiting = [
         (receipt, found)

@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.metadata import Outcome, Parsed, counts_more
+from operations.messages.parked import ParkedMessage
 
 
 class EventKey(NamedTuple):
@@ -14,15 +14,6 @@ class EventKey(NamedTuple):
     stream: str
     event_id: str
     revision: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ParkedCopy:
-    """A message as it is parked; ``reference`` if its bytes are in the bucket."""
-
-    body_bytes: int
-    reason: str
-    reference: PayloadReference | None
 
 
 type RawPlace = tuple[str, int, int]
@@ -48,7 +39,7 @@ class MessageEvidence:
 
     is_received: bool = False
     event_ids: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
-    parked: dict[str, ParkedCopy] = field(default_factory=dict)
+    parked: dict[str, ParkedMessage] = field(default_factory=dict)
     not_unique: set[EventKey] = field(default_factory=set)
     """Events that should be in ``unique.<stream>`` too, and are not yet."""
 

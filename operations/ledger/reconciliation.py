@@ -15,9 +15,8 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BUFFER_BYTES_MAX
 from fleetlane.events.metadata import Outcome
 from operations.ledger.evidence import Evidence
-from operations.ledger.lake_evidence import LakeEvidence
 from operations.ledger.message_evidence import MessageEvidence
-from operations.ledger.message_results import MessageResult, Receipt, result_of
+from operations.ledger.message_results import LakeEvidence, MessageResult, Receipt, result_of
 from operations.messages.stores import RecordSource
 
 _MANY_RECORDS: Final = 5_000
@@ -95,8 +94,8 @@ class Findings:
     """The first few problems of each kind, and two counts.
 
     ``unexpected`` messages are not lost, but their outcome is not what the device expected.
-    ``repeats`` are records whose id was already there, which is fine. ``unreceived`` are ids that
-    landed and are not in ``fleet.received``.
+    ``repeats`` are bodies that landed again under their id, which is fine. ``unreceived`` are ids
+    that landed and are not in ``fleet.received``.
     """
 
     lost: tuple[Finding, ...] = ()
@@ -197,7 +196,7 @@ def reconcile(
             lost=tuple(islice(_problems(results, are_lost=True), _SHOWN_MAX)),
             invented=tuple(invented[:_SHOWN_MAX]),
             unexpected=tuple(islice(_problems(results, are_lost=False), _SHOWN_MAX)),
-            repeats=evidence.repeats,
+            repeats=sum(one.landings.total() - len(one.landings) for _, one in landed),
             unreceived=sum(not found.is_received for _, found in landed),
         ),
     )

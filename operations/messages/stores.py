@@ -72,23 +72,22 @@ _DELIVERY_TIMEOUT_S: Final = 30.0
 _REFERENCE_HEADERS: Final = frozenset({ce.DATA_REF, ce.DATA_SHA256})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredPayloads:
     """Both buckets: what landed expires, what is parked does not.
 
     They are opened where they are asked: most bodies are in their records.
     """
 
-    def __init__(
-        self, *, landed: Callable[[], PayloadBucket], parked: Callable[[], PayloadBucket]
-    ) -> None:
-        self._landed, self._parked = landed, parked
+    landed: Callable[[], PayloadBucket]
+    parked: Callable[[], PayloadBucket]
 
     def located(self, reference: PayloadReference) -> PayloadReference | None:
         """A reference that the jobs can follow now; ``None`` where the payload is gone."""
         kept = replace(reference, key=parked_key(reference.key))
-        if kept != reference and self._landed().has(reference.key):
+        if kept != reference and self.landed().has(reference.key):
             return reference
-        return kept if self._parked().has(kept.key) else None
+        return kept if self.parked().has(kept.key) else None
 
     def body_of(self, message: Message) -> bytes:
         """The bytes that the device sent; raises the errors of ``PayloadBucket.get``."""
@@ -96,7 +95,7 @@ class StoredPayloads:
         if reference is None:
             return message.body or b""
         found = self.located(reference) or reference
-        opened = self._parked if found.key == parked_key(found.key) else self._landed
+        opened = self.parked if found.key == parked_key(found.key) else self.landed
         return opened().get(found, body_bytes=message.body_bytes, bytes_max=BUFFER_BYTES_MAX)
 
     def self_contained(self, record: Record) -> Record:
@@ -142,9 +141,8 @@ def records_at(
 class StoredRecords:
     """The records of one Kafka. ``on_read`` is called with the number of records read so far."""
 
-    bootstrap_servers: str
-    security: KafkaSecurity = field(default=KafkaSecurity.PLAINTEXT, kw_only=True)
-    on_read: Callable[[int], None] = field(default=lambda _: None, kw_only=True)
+    opened: Callable[..., KafkaReader]
+    on_read: Callable[[int], None] = lambda _: None
     _read: int = field(default=0, init=False)
 
     def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:
@@ -152,10 +150,7 @@ class StoredRecords:
 
         Raises ``KafkaUnreadableError``.
         """
-        reader = KafkaReader(
-            self.bootstrap_servers, pattern=pattern, since_ms=since_ms, security=self.security
-        )
-        with closing(reader):
+        with closing(self.opened(pattern=pattern, since_ms=since_ms)) as reader:
             for record in reader.read_once():
                 self._read += 1
                 self.on_read(self._read)
@@ -192,8 +187,7 @@ class MessageStores:
 
     def records(self, on_read: Callable[[int], None] = lambda _: None) -> StoredRecords:
         """All records in Kafka; ``on_read`` receives how many were read so far."""
-        servers, security = self.resources.kafka_bootstrap_servers, self.resources.kafka_security
-        return StoredRecords(servers, security=security, on_read=on_read)
+        return StoredRecords(self.reader, on_read)
 
     def reader(self, pattern: str | None = None, *, since_ms: int | None = None) -> KafkaReader:
         """Reads on in the topics that match, from what was written since then; to be closed."""

@@ -8,16 +8,20 @@ from typing import Final, Protocol
 
 from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.kafka.producer_record import ProducerRecord
+from fleetlane.events import lanes
 from fleetlane.events.envelope import KafkaPosition, Message, PayloadReference, headers_of
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lanes import BulkCause, Lane, LaneFacts, lane_for
 from fleetlane.events.topics import raw_key, raw_topic
+from operations.fleet.wording import counted
 from operations.messages.parked import message_in
 from operations.messages.stores import RecordStore, records_at
 
+REPLAYED_MAX: Final = 10_000
 _RECORDS_AT_ONCE: Final = 20
 _TRIES_MAX: Final = 10
 """Each waits for half a second at least. A first connection may take longer than a request has."""
+_SHOWN_MAX: Final = 20
 
 
 class TooManyMessagesError(FleetlaneError):
@@ -29,6 +33,18 @@ class TooManyMessagesError(FleetlaneError):
         "{messages} messages or more match; the limit is {messages_max}:"
         " narrow the selection, or raise --limit"
     )
+
+
+class PayloadsExpiredError(FleetlaneError):
+    """Messages were left out, for their large bodies are gone, or not what they were."""
+
+    raw_ids: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = len(self.raw_ids) - _SHOWN_MAX
+        others = f" and {more} more" if more > 0 else ""
+        shown = ", ".join(self.raw_ids[:_SHOWN_MAX])
+        return f"left out, as the payload has expired or was altered: {shown}{others}"
 
 
 class DurableProducer(Protocol):
@@ -63,6 +79,30 @@ class ReplayPlan:
     expired: tuple[str, ...] = ()
     unreadable: int = 0
     unknown: tuple[str, ...] = ()
+
+
+def result_lines(plan: ReplayPlan, landed: int | None) -> list[str]:
+    """What came of it, for people; of one that is not carried out, ``landed`` is ``None``."""
+    count, batch_max = len(plan.attempts), lanes.BULK_MESSAGES_PER_BATCH_MAX[BulkCause.REPLAYED]
+    shown, done = (count, "would be replayed") if landed is None else (landed, "replayed")
+    lines = [f"{counted(shown, 'message')} {done}"]
+    if count:
+        revisions = sorted({one.revision for one in plan.attempts.values()})
+        lines[0] += f", revision {', '.join(map(str, revisions))}"
+        wait_s = -(-count // batch_max) * lanes.LANE_LIMITS[Lane.BULK].trigger_ms / 1000
+        lines.append(f"estimated time: {wait_s:g} s or more")
+    if plan.parsed:
+        again = "parked replay --again includes them"
+        lines.append(f"{len(plan.parsed)} left out, parsed since; {again}")
+    if plan.unreadable:
+        lines.append(f"{plan.unreadable} left out: their envelopes cannot be read")
+    return lines
+
+
+def progress(plan: ReplayPlan, landed: int) -> str:
+    return (
+        f"{landed:,} of {counted(len(plan.attempts), 'message')} replayed; doing it again is safe"
+    )
 
 
 def with_payloads(

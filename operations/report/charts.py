@@ -1,33 +1,11 @@
-"""Charts as plain values, which the template draws in HTML; and their colours.
-
-Blue and orange are from Okabe and Ito's palette, safe for every kind of colour vision.
-"""
+"""Charts as plain values, which the template draws in HTML."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Colour:
-    """A colour as ``#rrggbb``."""
-
-    name: str
-    light: str
-    dark: str
-
-
-PAGE: Final = Colour(name="page", light="#f3f5f8", dark="#10151b")
-CARD: Final = Colour(name="card", light="#ffffff", dark="#1a212a")
-EDGE: Final = Colour(name="edge", light="#d5dce4", dark="#36414e")
-INK: Final = Colour(name="ink", light="#17212b", dark="#e9eef3")
-MUTED: Final = Colour(name="muted", light="#51606f", dark="#a9b6c3")
-GRID: Final = Colour(name="grid", light="#e3e8ee", dark="#2c3641")
-GOOD: Final = Colour(name="good", light="#0072b2", dark="#56b4e9")
-WATCH: Final = Colour(name="watch", light="#b34e00", dark="#f0a13c")
-ASIDE: Final = Colour(name="aside", light="#76838f", dark="#8794a1")
-
-COLOURS: Final = (PAGE, CARD, EDGE, INK, MUTED, GRID, GOOD, WATCH, ASIDE)
+type Colour = Literal["good", "watch", "aside"]
+"""By its name in ``colours.css``."""
 
 _TICKS_MAX: Final = 5
 
@@ -39,7 +17,7 @@ class Bar:
     label: str
     value: float
     words: str
-    colour: Colour = GOOD
+    colour: Colour = "good"
     middle: float | None = None
 
 

@@ -10,7 +10,7 @@ from operations.fleet import devices, traffic, wording
 from operations.fleet.fleet import Fleet
 from operations.fleet.questions import Row, Table
 from operations.fleet.wording import counted, micros, number, percent
-from operations.report.charts import ASIDE, COLOURS, GOOD, WATCH, Bar, Bars, Colour, Columns
+from operations.report.charts import Bar, Bars, Colour, Columns
 from operations.templates import templates_in
 
 _HERE: Final = Path(__file__).parent
@@ -84,7 +84,6 @@ def page_of(answers: Answers, *, asked_at_ms: int, latest_ms: int | None) -> str
         asked_at_ms=asked_at_ms,
         latest_ms=latest_ms,
         charts=_charts(answers),
-        colours=COLOURS,
         days=REPORT_DAYS,
         links={},
         together=_fell_together(answers["silent"].rows),
@@ -136,7 +135,7 @@ def _over_time(answers: Answers) -> Columns:
     return Columns(
         alt=alt,
         columns=[(_time_label(one), (one["reported"], one["through_gateway"])) for one in rows],
-        kinds=(("sent directly", GOOD), ("only through a gateway", ASIDE)),
+        kinds=(("sent directly", "good"), ("only through a gateway", "aside")),
         top=max(answers["coverage"].rows[0]["registered"], most, 1),
     )
 
@@ -165,9 +164,9 @@ def _firmware(firmware: Sequence[Row]) -> Bars:
 def _firmware_colour(one: Row, whole: int) -> Colour:
     """A share of a handful of messages is no alarm."""
     if one["firmware"] is None:
-        return ASIDE
+        return "aside"
     is_bad = one["malformed"] > MALFORMED_SHARE_MAX * one["messages"]
-    return WATCH if is_bad and one["messages"] >= _ALARM_SHARE_MIN * whole else GOOD
+    return "watch" if is_bad and one["messages"] >= _ALARM_SHARE_MIN * whole else "good"
 
 
 def _parsers(parsers: Sequence[Row]) -> Bars:
@@ -195,7 +194,7 @@ def _histogram(bins: Sequence[Row], label: Callable[[Row], str], by: str) -> Bar
             label=label(one),
             value=one["messages"],
             words=percent(one["share"], 1),
-            colour=WATCH if by == "lag" and traffic.is_late(one) else GOOD,
+            colour="watch" if by == "lag" and traffic.is_late(one) else "good",
         )
         for one in bins
     ]

@@ -1,11 +1,16 @@
 """The console as people meet it: in light and in dark, on a phone, by keyboard, read aloud."""
 
 import re
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
+import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
@@ -17,14 +22,17 @@ from local.checkout import FLOWS
 from operations.console.app import ConsoleApp
 from operations.console.pages import Page as ConsolePage
 from operations.console.pages import Pages, picture_of
+from operations.console.replays import Replays
 from operations.endpoints import Endpoints
 from operations.fleet.issues import ISSUES
 from operations.lanes.status import LaneStatus, QueryStatus, Status
 from operations.lanes.tally import LaneCounts
+from operations.messages.parked import ParkedFilter
 from operations.messages.trace import MessageTrace, message_trace
 from operations.platform import Platform
-from tests.browser.visits import visit
+from tests.browser.visits import empty_page, visit
 from tests.unit.operations.stored_messages import RAW_ID, FakeStore, message_of
+from tests.unit.operations.test_console_replays import FakePlatform, IssuePages
 
 NOWHERE: Final = Endpoints(api="", kafka="", s3="", dynamodb="", region="")
 ISSUE: Final = {
@@ -67,9 +75,26 @@ def trace_of_a_message() -> MessageTrace:
     return message_trace(store, RAW_ID, since_ms=None)
 
 
+def replaying_console(platform: Any) -> ConsoleApp:
+    replays = Replays(platform, token="none")  # noqa: S106 - of this test
+    return ConsoleApp(IssuePages(), token="none", replays=replays)  # noqa: S106 - likewise
+
+
+@contextmanager
+def served(console: ConsoleApp) -> Iterator[str]:
+    """Its address, with the token."""
+    server = uvicorn.Server(uvicorn.Config(console.starlette(), log_level="warning"))
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}/parked?token=none"
+        server.should_exit = True
+        thread.join()
+
+
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of the flows, one of parked messages and one of a message, as files."""
+    """The pages of the flows, of parked messages, of a message and of a replay, as files."""
     folder, flows = tmp_path_factory.mktemp("console"), list(flows_in(FLOWS).values())
     platform = Platform(resources=NOWHERE.resources, aws=AwsSettings(region_name="eu-central-1"))
     app = ConsoleApp(Pages(platform), token="none")  # noqa: S106 - nobody is served
@@ -90,13 +115,24 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         title="Message", template="message.html.j2", shown={"trace": trace_of_a_message()}
     )
     of_issues = ConsolePage(title="Parked", tables=[ISSUES.of([ISSUE])])
+    replaying = replaying_console(FakePlatform())
+    of_replays = replaying.written(replace(of_issues, template="parked.html.j2"))
+    shown = {"wanted": ParkedFilter(stream="thermo", reason="malformed", until_ms=1)}
+    of_replay = ConsolePage(
+        title="Replay of thermo, malformed",
+        template="replay.html.j2",
+        notes=["12,345 messages would be replayed, revision 0", "estimated time: 62 s or more"],
+        shown={**shown, "limit": 10_000, "confirms": True},
+    )
+    (folder / "replays.html").write_text(of_replays, encoding="utf-8")
+    (folder / "replay.html").write_text(replaying.written(of_replay), encoding="utf-8")
     (folder / "message.html").write_text(app.written(of_message), encoding="utf-8")
     (folder / "flows.html").write_text(app.written(of_flows), encoding="utf-8")
     (folder / "parked.html").write_text(app.written(of_issues), encoding="utf-8")
     return folder
 
 
-@pytest.fixture(params=["flows", "parked", "message"])
+@pytest.fixture(params=["flows", "parked", "replays", "replay", "message"])
 def file(pages: Path, request: pytest.FixtureRequest) -> Path:
     return pages / f"{request.param}.html"
 
@@ -141,3 +177,24 @@ def test_it_needs_no_script(browser: Browser, pages: Path) -> None:
         shown = page.get_by_role("heading", name="Flows").is_visible()
 
     assert shown
+
+
+def test_two_buttons_replay_without_a_script_and_the_page_loaded_again_does_not(
+    browser: Browser,
+) -> None:
+    platform = FakePlatform()
+    platform.store.park(message_of(), at_ms=1)
+    with (
+        served(replaying_console(platform)) as address,
+        empty_page(browser, java_script_enabled=False) as page,
+    ):
+        page.goto(address)
+        page.get_by_role("button", name="replay … tank, malformed").click()
+        page.get_by_role("button", name="Replay now").click()
+        said = page.get_by_role("main").inner_text()
+        page.reload()
+        said_again = page.get_by_role("main").inner_text()
+
+    assert "1 message replayed" in said
+    assert "were replayed since" in said_again
+    assert len(platform.kafka.landed) == 1

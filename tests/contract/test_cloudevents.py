@@ -80,6 +80,7 @@ def test_the_sdk_reads_every_optional_attribute_of_a_raw_record() -> None:
         "slowtries": "1",
         "devicetype": "acme-t1",
         "firmware": "2.1.0",
+        "attributes": '{"line":"3","site":"Ulm"}',
         "startmillis": "-5",
         "endmillis": "7",
         "bodyencoding": "gzip",

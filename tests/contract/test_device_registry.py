@@ -14,6 +14,7 @@ from clients.devices.registry import (
     RegistryUnavailableError,
     UnknownDeviceError,
 )
+from fleetlane.events.attributes import BadAttributeError
 from tests.contract.aws_in_process import device_table
 from tests.unit.lambdas.fakes import FakeDevices
 
@@ -49,7 +50,8 @@ def devices(request: pytest.FixtureRequest, registry: DeviceRegistry) -> Devices
 
 
 def test_a_registered_device_is_found_as_it_was_registered(devices: Devices) -> None:
-    device = _device("d-1", keys=(OLD_KEY, NEW_KEY), gateway_id="gw-1")
+    attributes = {"site": "Ulm", "line": "3"}
+    device = _device("d-1", keys=(OLD_KEY, NEW_KEY), gateway_id="gw-1", attributes=attributes)
 
     devices.register(device)
 
@@ -150,6 +152,34 @@ def test_a_status_is_changed_alone(registry: DeviceRegistry) -> None:
     assert found == _device("d-1", keys=(OLD_KEY,), status=DeviceStatus.REVOKED)
 
 
+def test_attributes_are_changed_alone_and_replace_those_before(registry: DeviceRegistry) -> None:
+    registry.register(_device("d-1", keys=(OLD_KEY,), attributes={"line": "3"}))
+
+    registry.set_attributes("d-1", {"site": "Ulm"})
+
+    assert registry.find("d-1") == _device("d-1", keys=(OLD_KEY,), attributes={"site": "Ulm"})
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"source": "x"},
+        {"Site": "x"},
+        {"site": ""},
+        {"site": 'a"'},
+        {"s" * 21: "x"},
+        {f"a{number}": "x" for number in range(11)},
+    ],
+)
+def test_attributes_that_events_cannot_take_along_are_refused(
+    registry: DeviceRegistry, attributes: dict[str, str]
+) -> None:
+    registry.register(_device("d-1", keys=(OLD_KEY,)))
+
+    with pytest.raises(BadAttributeError, match="allowed"):
+        registry.set_attributes("d-1", attributes)
+
+
 def test_the_status_of_an_unknown_device_cannot_be_changed(registry: DeviceRegistry) -> None:
     with pytest.raises(UnknownDeviceError, match="d-1"):
         registry.set_status("d-1", DeviceStatus.REVOKED)
@@ -188,6 +218,7 @@ def _device(
     keys: tuple[dict[str, str], ...],
     status: DeviceStatus = DeviceStatus.ACTIVE,
     gateway_id: str | None = None,
+    attributes: Mapping[str, str] | None = None,
 ) -> RegisteredDevice:
     return RegisteredDevice(
         device_id=device_id,
@@ -195,5 +226,6 @@ def _device(
         status=status,
         keys=keys,
         gateway_id=gateway_id,
+        attributes=attributes or {},
         registered_ms=1_790_000_000_000,
     )

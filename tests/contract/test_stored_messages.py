@@ -3,10 +3,12 @@
 import time
 import uuid
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from confluent_kafka import Producer
 
+from clients.kafka.reader import KafkaReader
 from clients.kafka.topics import KafkaTopics
 from local.servers.kafka import KafkaBroker
 from operations.messages.stores import StoredRecords, latest_records
@@ -41,6 +43,10 @@ def store(broker: KafkaBroker, messages: list[Stored]) -> None:
     assert (producer.flush(60), refused) == (0, [])
 
 
+def records(broker: KafkaBroker) -> StoredRecords:
+    return StoredRecords(partial(KafkaReader, broker.bootstrap_servers))
+
+
 @pytest.mark.parametrize(("where", "topic"), [("raw", "raw.standard"), ("parked", "parked")])
 def test_the_latest_of_a_stream_are_given_in_order(
     broker: KafkaBroker, where: str, topic: str
@@ -48,7 +54,7 @@ def test_the_latest_of_a_stream_are_given_in_order(
     ours, other = f"s-{uuid.uuid4().hex}", f"s-{uuid.uuid4().hex}"
     store(broker, [(topic, ours if n % 2 else other, b"%d" % n) for n in range(10)])
 
-    found = latest_records(StoredRecords(broker.bootstrap_servers), where, ours, records_max=3)
+    found = latest_records(records(broker), where, ours, records_max=3)
 
     assert [record.value for record in found] == [b"5", b"7", b"9"]
 
@@ -58,6 +64,6 @@ def test_every_lane_and_strategy_is_raw(broker: KafkaBroker) -> None:
     topics = ["raw.fast", "raw.slow", f"raw.standard.stream.{ours}", "raw.slow.type.valve"]
     store(broker, [(topic, ours, topic.encode()) for topic in [*topics, "parked"]])
 
-    found = latest_records(StoredRecords(broker.bootstrap_servers), "raw", ours, records_max=10)
+    found = latest_records(records(broker), "raw", ours, records_max=10)
 
     assert [record.topic for record in found] == topics

@@ -3,11 +3,13 @@
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Protocol
 
 import pytest
 from confluent_kafka import Producer
 
+from clients.kafka.reader import KafkaReader
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.envelope import Record
 from local.servers.kafka import KafkaBroker
@@ -27,7 +29,7 @@ class KafkaStore(StoredRecords):
     def __init__(
         self, broker: KafkaBroker, on_read: Callable[[int], None] = lambda _: None
     ) -> None:
-        super().__init__(broker.bootstrap_servers, on_read=on_read)
+        super().__init__(partial(KafkaReader, broker.bootstrap_servers), on_read)
         self._producer = Producer({"bootstrap.servers": broker.bootstrap_servers, "log_level": 0})
         self._topics = KafkaTopics(
             bootstrap_servers=broker.bootstrap_servers, partitions=1, replication=1

@@ -20,8 +20,7 @@ from fleetlane.events.flows.files import WantedVersion
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.names import BadNameError
 from fleetlane.events.s3_keys import CURRENT_FLOWS_KEY, owners_version_key, wanted_key
-from lambdas.flow_activation.owners import activate_owners
-from lambdas.flow_activation.service import FlowsRefusedError
+from lambdas.flow_activation.service import FlowsRefusedError, activate_owners
 from operations.flows.publisher import StreamTakenError
 from operations.flows.team_policy import team_policy
 from tests.contract.teams import BUCKET, EVERYTHING, STAGE, Team, Teams, aws_user, flow, team_of

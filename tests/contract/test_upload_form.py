@@ -11,8 +11,13 @@ import httpx
 import pytest
 
 from clients.aws import AwsSettings, s3_client
-from clients.s3.upload_bucket import UploadBucket, upload_key
-from clients.s3.upload_form import IssuedUpload, signed_form, signing_client
+from clients.s3.upload_bucket import (
+    IssuedUpload,
+    UploadBucket,
+    signed_form,
+    signing_client,
+    upload_key,
+)
 from local.servers.localstack import LocalAws
 from operations.endpoints import REGION
 

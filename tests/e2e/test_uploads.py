@@ -129,7 +129,7 @@ def blind_landing(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Landin
     return Landing(
         uploads=BlindUploads(s3, PAYLOAD_BUCKET),
         flows=FlowStore(s3, FLOWS_BUCKET),
-        producer=KafkaProducer(bootstrap_servers=platform.endpoints.kafka),
+        land_record=KafkaProducer(bootstrap_servers=platform.endpoints.kafka).land,
     )
 
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import boto3
 import httpx
 
-from clients.device_api import DeviceKey, message_url, receipt_of
+from clients.device_api import DeviceKey, content_of, message_url
 from clients.devices.registry import DeviceRegistry, DeviceStatus, RegisteredDevice
 from clients.kafka.reader import KafkaReader
 from clients.s3.payload_bucket import PayloadBucket
@@ -95,7 +95,7 @@ class HttpsDevice:
         """
         now_ms = time.time_ns() // 1_000_000
         body = bodies.weather(Random(now_ms), now_ms, _EVENTS)  # noqa: S311 - a simulation
-        raw_id = str(receipt_of(self.post(stream, body))["id"])
+        raw_id = str(content_of(self.post(stream, body), wanted=202)["id"])
         return Receipt(raw_id=raw_id, sha256=sha256(body).hexdigest(), events=_EVENTS)
 
 

@@ -11,10 +11,9 @@ from fleetlane.events.lanes import Lane
 from glue_jobs.kafka import source_and_sink as kafka
 from infra import cost
 from infra.constructs.api.http_api import ACCESS_LOG
-from infra.constructs.jobs import emr_engine, glue_engine
-from infra.constructs.jobs.spark_applications import WORKER_CPUS
+from infra.constructs.jobs import glue_engine
 from infra.cost.__main__ import main, million_more
-from infra.cost.backend import WORKER_GIB, WORKER_VCPUS, checkpoints_usd
+from infra.cost.backend import checkpoints_usd
 from infra.cost.bill import bill, message_usd, with_http
 from infra.cost.scenario import (
     LARGE_LANES,
@@ -215,7 +214,6 @@ def test_a_line_of_the_access_log_is_as_long_as_is_counted() -> None:
 
 def test_what_is_counted_is_what_the_code_has() -> None:
     assert FIGURES.measure("async_checkpoint_ms") == kafka.ASYNC_CHECKPOINT_INTERVAL_MS
-    assert (WORKER_VCPUS, WORKER_GIB) == (WORKER_CPUS, emr_engine.WORKER_MEMORY_GIB)
     assert glue_engine.WORKER_TYPE == "G.1X"
 
 

@@ -9,8 +9,7 @@ from fleetlane.events.job_arguments import HostArguments
 from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from glue_jobs.engine.session import table_name, use_catalog
-from infra.constructs.jobs.emr_engine import WORKER_MEMORY_GIB
-from infra.stages import settings_of, stage_from
+from infra.stages import WORKER_MEMORY_GIB, settings_of, stage_from
 from tests.infra.engine_arguments import (
     emr_arguments,
     emr_submits,

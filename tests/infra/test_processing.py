@@ -112,6 +112,15 @@ def test_an_application_knows_what_its_queries_and_checkpoints_are_named(name: s
     assert all(any(one.startswith(begin) for one in names) for begin in application.queries)
 
 
+def test_each_job_has_the_address_that_its_stage_sends_runs_to() -> None:
+    url = "http://lineage.internal:5000"
+    stage = replace(stage_from("staging", settings_of("staging")), openlineage_url=url)
+
+    jobs = [job for one in spark_applications(stage) for job in jobs_of(one.argv(PLACES))]
+
+    assert {(job.stage, job.openlineage_url) for job in jobs} == {("staging", url)}
+
+
 def test_the_lake_knows_where_the_flows_are_that_have_views() -> None:
     lakes = [
         job for job in jobs_of(APPLICATIONS["lake"].argv(PLACES)) if isinstance(job, LakeArguments)
@@ -165,6 +174,7 @@ def test_no_run_is_started_beside_one_of_emr_that_is_alive_or_still_ending() -> 
 
 _OF_A_STAGE: Final[dict[str, Any]] = {
     "workers": 1,
+    "stage": "any",
     "sandbox": Sandbox.REQUIRED,
     "metrics_namespace": "Fleetlane",
     "lake_database": "fleetlane",

@@ -11,7 +11,7 @@ import boto3
 
 from clients.kafka.topics import KafkaTopics
 from fleetlane.events.topics import platform_topics
-from lambdas.flow_activation.owners import activate_owners
+from lambdas.flow_activation.service import activate_owners
 from local.checkout import BROKER_JARS, LOCALSTACK_ENVIRONMENT
 from local.servers.localstack import LocalAws
 from tests.rehearsal.aws_twins import AwsTwins

@@ -13,7 +13,7 @@ from fleetlane.events.job_arguments import KafkaSecurity, LakeArguments, LakeTab
 from fleetlane.events.lake.tables import EVENTS, REPEATS, LakeTable
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.engine.session import table_name, use_catalog
-from glue_jobs.lake.batches import TABLES_OF, Beside, LakeBatches
+from glue_jobs.lake.batches import TABLES_OF, LakeBatches
 from glue_jobs.lake.main import ensure_table
 from glue_jobs.lake.upkeep import LeaseGuard
 from tests.lease_in_memory import LeaseInMemory
@@ -62,7 +62,7 @@ class Lake:
     session: SparkSession
     arguments: LakeArguments
     erased_until_ms: dict[str, int] = field(default_factory=dict)
-    flows: GivenFlows | None = None
+    flows: GivenFlows = field(default_factory=GivenFlows)
 
     def query(
         self, name: str, tables: LakeTables = LakeTables.EVENTS, *, lease: Lease | None = None
@@ -72,18 +72,18 @@ class Lake:
     def batches(self, tables: LakeTables, lease: Lease | None = None) -> LakeBatches:
         lease = lease or Lease(LeaseInMemory(), holder="a", lease_s=1e6)
         turns = LeaseGuard(lease, prepare=lambda: self.prepare(tables), keep=lambda _: lambda: True)
-        beside = Beside(
-            deduped=DEDUPED, erased_until_ms=lambda: self.erased_until_ms, flows=self.flows
+        return LakeBatches(
+            session=self.session,
+            which=tables,
+            guard=turns,
+            deduped=DEDUPED,
+            erased_until_ms=lambda: self.erased_until_ms,
+            flows=self.flows,
         )
-        return LakeBatches(self.session, self.arguments_of(tables), turns, beside)
 
     def prepare(self, tables: LakeTables) -> None:
         for table in TABLES_OF[tables]:
             ensure_table(self.session, table)
-
-    def arguments_of(self, tables: LakeTables) -> LakeArguments:
-        argv = [*self.arguments.to_argv(), "--tables", tables]
-        return LakeArguments.from_argv(argv)
 
     def table(self, table: LakeTable) -> DataFrame:
         return self.session.table(table_name(self.session, table))
@@ -128,6 +128,7 @@ def lake_in(folder: Path, spark: SparkSession) -> Lake:
         lake_warehouse=folder.as_uri(),
         lake_bucket="none",
         payload_bucket="none",
+        flows_bucket="none",
         lake_catalog_uri=f"jdbc:sqlite:{folder}/catalog.db",
         lake_database="fleetlane_dev",
     )

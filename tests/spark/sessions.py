@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from glue_jobs.engine.session import SESSION_SETTINGS, keep_classes
 from local.checkout import ROOT
 from local.servers.java import SHORT_LIVED
-from local.spark.jobs import QUICK_CHECKPOINTS, spark_jars
+from local.spark.jobs import PROPERTIES, spark_jars
 
 
 @contextmanager
@@ -35,16 +35,13 @@ def running_session(
 
 
 def _session(own: Mapping[str, str]) -> SparkSession:
+    lines = (line for line in PROPERTIES.read_text().splitlines() if not line.startswith("#"))
     settings = {
-        **QUICK_CHECKPOINTS,
+        **dict(line.split("=", 1) for line in lines),
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": " ".join(SHORT_LIVED),
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
         "spark.jars": ",".join(map(str, spark_jars())),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.streaming.pollingDelay": "10ms",
     }
     builder: SparkSession.Builder = SparkSession.builder.appName("tests")
     for name, value in {**settings, **SESSION_SETTINGS, **own}.items():

@@ -229,7 +229,7 @@ def test_a_new_holder_s_revisions_are_known_once_the_lease_is_back(
     before, other = lake.query("before"), lake.query("other")
     before.write(0, [Sent(number=60_001, stream="leases").event()])
     other.write(0, [sent.event(revision=1)])
-    before.batches._guard.token += 1  # as whenever the lease was taken
+    before.batches.guard.token += 1  # as whenever the lease was taken
 
     before.write(1, [sent.event(3)])
 
@@ -239,7 +239,7 @@ def test_a_new_holder_s_revisions_are_known_once_the_lease_is_back(
 def test_compaction_leaves_what_was_settled_as_it_is(lake: Lake) -> None:
     before = sorted(map(tuple, lake.table(EVENTS).collect()))
 
-    compacted(lake.session, [EVENTS])
+    compacted(lake.session, EVENTS)
 
     assert sorted(map(tuple, lake.table(EVENTS).collect())) == before
 
@@ -247,7 +247,7 @@ def test_compaction_leaves_what_was_settled_as_it_is(lake: Lake) -> None:
 def test_messages_of_thousands_of_hours_apart_are_found_by_one_condition(
     spark: SparkSession,
 ) -> None:
-    facts = Row(hours=[("gps", hour) for hour in range(0, 20_000, 2)])
+    facts = Row(hours=[("gps", hour * HOUR_MS) for hour in range(0, 20_000, 2)])
     rows = spark.range(2).select(
         F.lit("gps").alias("stream"), (F.col("id") * 30_000 * HOUR_MS).alias("arrival_ms")
     )

@@ -60,6 +60,7 @@ def test_full_batches_follow_each_other_at_once(settings: JobSettings) -> None:
         lake_warehouse=settings.lake.warehouse,
         lake_bucket=BUCKET,
         payload_bucket=BUCKET,
+        flows_bucket=BUCKET,
         lake_catalog_uri=settings.lake.jdbc_uri,
         lake_trigger_ms=TRIGGER_MS,
         lake_records_per_batch_max=BATCH_RECORDS,

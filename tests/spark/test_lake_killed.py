@@ -65,6 +65,7 @@ def job(settings: JobSettings) -> AbstractContextManager[ServerProcess]:
         lake_warehouse=settings.lake.warehouse,
         lake_bucket=BUCKET,
         payload_bucket="none",
+        flows_bucket=BUCKET,
         lake_catalog_uri=settings.lake.jdbc_uri,
         lake_trigger_ms=1,
         lake_records_per_batch_max=BATCH_RECORDS,

@@ -124,9 +124,9 @@ def test_what_another_commits_during_compaction_stays(lake: Lake) -> None:
     lake.append_again(EVENTS)
 
     at_repeats = Pausing(lambda: other.write(1, [of_repeats.event()]))
-    compacted(lake.session, [EVENTS], check=at_repeats)
+    compacted(lake.session, EVENTS, check=at_repeats)
     at_files = Pausing(lambda: other.write(2, [of_files.event()]))
-    compacted(lake.session, [EVENTS], check=at_files)
+    compacted(lake.session, EVENTS, check=at_files)
 
     assert len(lake.rows(EVENTS, twice, of_repeats, of_files)) == 3
 
@@ -140,7 +140,7 @@ def test_compaction_commits_nothing_without_the_lease(lake: Lake) -> None:
     lake.append_again(EVENTS)
 
     with pytest.raises(LeaseLostError):
-        compacted(lake.session, [EVENTS], check=check)
+        compacted(lake.session, EVENTS, check=check)
 
     assert len(lake.rows(EVENTS, sent)) == 2
     drop_repeats(lake.session, EVENTS, within=F.lit(True))  # noqa: FBT003 - Spark's

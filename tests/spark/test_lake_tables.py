@@ -13,7 +13,7 @@ from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lake.tables import CATALOG, EVENTS, PARKED
 from fleetlane.events.times import MILLIS_MIN
 from glue_jobs.engine.session import java_class, table_name
-from glue_jobs.lake.batches import Beside, LakeBatches
+from glue_jobs.lake.batches import LakeBatches
 from glue_jobs.lake.commits import Batch, TableLog
 from glue_jobs.lake.merging import Target, merge
 from glue_jobs.lake.rows import event_rows
@@ -176,8 +176,8 @@ def test_compaction_drops_repeats_and_expiry_forgets_no_batch(revised: Lake) -> 
     events.where(f"id = '{DOUBLED.raw_id}-0'").writeTo(table_name(revised.session, EVENTS)).append()
     before = len(revised.rows(EVENTS, DOUBLED))
 
-    compacted(revised.session, [EVENTS])
-    expired(revised.session, [EVENTS], now_ms=NOON_MS + 10_000 * DAY_MS)
+    compacted(revised.session, EVENTS)
+    expired(revised.session, EVENTS, now_ms=NOON_MS + 10_000 * DAY_MS)
 
     last = Batch(query="old", number=len(PLAIN_BATCHES) + len(REVISED_BATCHES) - 1)
     assert (before, len(revised.rows(EVENTS, DOUBLED))) == (3, 2)
@@ -200,9 +200,9 @@ def test_compaction_reads_no_partition_that_nobody_wrote_to_for_days(
         " older_than => TIMESTAMP '2999-01-01')"
     ).collect()
 
-    done = compacted(lake.session, [EVENTS])
+    done = compacted(lake.session, EVENTS)
 
-    assert "repeats dropped in 0 partitions" in done[EVENTS.name]
+    assert "repeats dropped in 0 partitions" in done
     assert len(lake.rows(EVENTS, sent)) == 2
 
 
@@ -212,8 +212,14 @@ def test_who_lost_the_lease_writes_nothing(lake: Lake) -> None:
     turns = LeaseGuard(
         lease, prepare=lambda: lake.prepare(LakeTables.EVENTS), keep=lambda _: lambda: True
     )
-    beside = Beside(deduped=DEDUPED, erased_until_ms=dict)
-    batches = LakeBatches(lake.session, lake.arguments, turns, beside)
+    batches = LakeBatches(
+        session=lake.session,
+        which=LakeTables.EVENTS,
+        guard=turns,
+        deduped=DEDUPED,
+        erased_until_ms=dict,
+        flows=lake.flows,
+    )
     query = Query(lake=lake, name="lost", batches=batches)
     query.write(0, [])
     place.found = None

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +33,7 @@ from glue_jobs.kafka.source_and_sink import QueryPlan, noted, written_to_kafka
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws
 from operations.lanes.status import KafkaPositions, status_of
+from tests.lineage import Event, check_run_event, events_in, written_lineage
 from tests.spark.test_jobs import found
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
@@ -68,11 +69,23 @@ def checkpoints(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
+def lineage(tmp_path: Path) -> Iterator[Path]:
+    """The file that OpenLineage's own settings name."""
+    with written_lineage(tmp_path / "lineage.json"):
+        yield tmp_path / "lineage.json"
+
+
+@pytest.fixture
 def application(
-    spark: SparkSession, kafka_broker: KafkaBroker, local_aws: LocalAws, checkpoints: Path
+    spark: SparkSession,
+    kafka_broker: KafkaBroker,
+    local_aws: LocalAws,
+    checkpoints: Path,
+    lineage: Path,
 ) -> Iterator[threading.Thread]:
     """The fast lane by itself, by the entry that Glue and EMR use; made without its new topic."""
     assert spark.version, "main finds this session"
+    assert not lineage.exists()
     flows = [flow_from_toml(FLOW, file="test.toml")]
     local_aws.ensure_bucket(FLOWS_BUCKET)
     local_aws.ensure_bucket("operation-parked")
@@ -137,7 +150,11 @@ def committed(admin: AdminClient, group: str) -> dict[str, int]:
 
 
 def test_an_application_reads_new_topics_tells_kafka_and_ends_between_batches(
-    application: threading.Thread, spark: SparkSession, kafka_broker: KafkaBroker, checkpoints: Path
+    application: threading.Thread,
+    spark: SparkSession,
+    kafka_broker: KafkaBroker,
+    checkpoints: Path,
+    lineage: Path,
 ) -> None:
     servers = kafka_broker.bootstrap_servers
     producer, admin = (
@@ -172,6 +189,20 @@ def test_an_application_reads_new_topics_tells_kafka_and_ends_between_batches(
     assert [one.waiting for one in queries if one.query == "parse-fast" and one.seen_ms] == [0]
     assert (application.is_alive(), run_on) == (False, [])
     assert not (checkpoints / "stop" / APPLICATION).exists()
+    started, ended = events_in(lineage)
+    assert (started["eventType"], ended["eventType"]) == ("START", "COMPLETE")
+    assert started["run"]["runId"] == ended["run"]["runId"]
+    for event in (started, ended):
+        check_run_event(event)
+        assert event["job"]["name"] == "query.parse-fast"
+        assert {one["namespace"] for one in event["inputs"]} == {f"kafka://{servers}"}
+        assert names_of(event["inputs"]) >= {"raw.fast"}
+        assert names_of(event["outputs"]) >= {"canonical.pump", "fleet.parsed", "parked"}
+    assert names_of(ended["inputs"]) - names_of(started["inputs"]) == {NEW_TOPIC}
+
+
+def names_of(datasets: Iterable[Event]) -> set[str]:
+    return {one["name"] for one in datasets}
 
 
 def kafka_admin(spark: SparkSession, kafka_broker: KafkaBroker) -> KafkaAdmin:

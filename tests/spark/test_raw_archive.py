@@ -16,18 +16,18 @@ from clients.aws import AwsSettings, s3_client
 from clients.s3.lease import Lease
 from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.envelope import Header, Message, PayloadReference, headers_of
-from fleetlane.events.job_arguments import KafkaSecurity, LakeArguments, LakeTables
+from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lake.tables import RAW
 from glue_jobs.engine.checkpoint_notes import DedupedStreams
 from glue_jobs.engine.session import table_name, use_catalog
 from glue_jobs.lake.archive import ArchivedBodies, delete_bodies, delete_old_days
-from glue_jobs.lake.batches import Beside, LakeBatches
+from glue_jobs.lake.batches import LakeBatches
 from glue_jobs.lake.main import ensure_table
 from glue_jobs.lake.upkeep import LeaseGuard, compacted, erased, expired
 from local.servers.localstack import LocalAws
 from tests.lease_in_memory import LeaseInMemory
 from tests.spark.lake_records import DAY_MS, NOON_MS, SCHEMA, Sent
-from tests.spark.lakes import NO_CODE_TO_COMPILE, MemoryFiles
+from tests.spark.lakes import NO_CODE_TO_COMPILE, GivenFlows, MemoryFiles
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -76,21 +76,15 @@ class Archive:
         turns = LeaseGuard(
             lease, prepare=lambda: ensure_table(self.session, RAW), keep=lambda _: lambda: True
         )
-        arguments = LakeArguments(
-            kafka_bootstrap_servers="none",
-            kafka_security=KafkaSecurity.PLAINTEXT,
-            checkpoint_folder="none",
-            tables=LakeTables.ARCHIVE,
-            lake_warehouse="none",
-            lake_bucket=ARCHIVED,
-            payload_bucket=WAITING,
-        )
-        beside = Beside(
+        batches = LakeBatches(
+            session=self.session,
+            which=LakeTables.ARCHIVE,
+            guard=turns,
             deduped=DedupedStreams(MemoryFiles()),
             erased_until_ms=lambda: self.erased_until_ms,
+            flows=GivenFlows(),
             bodies=self.bodies,
         )
-        batches = LakeBatches(self.session, arguments, turns, beside)
         self.session.sparkContext.setLocalProperty("sql.streaming.queryId", checkpoint)
         rows = [record.as_row() for record in records]
         batches.write(self.session.createDataFrame(rows, SCHEMA), number)
@@ -230,7 +224,7 @@ def test_files_lie_by_stream_and_position_and_so_they_do_once_compacted(archive:
 
     for number in range(5):
         archive.write("sorted", number, *batch(100 + 10 * number))
-    compacted(archive.session, (RAW,))
+    compacted(archive.session, RAW)
 
     folder = archive.folder / "fleetlane" / "raw" / "data" / "day=2025-11-08"
     files = sorted(folder.rglob("*.parquet"), key=lambda one: one.stat().st_mtime)
@@ -246,7 +240,7 @@ def test_days_over_the_retention_are_deleted(archive: Archive) -> None:
         archive.write(f"old-{days}", 0, RawRecord(message=sent.message, offset=60 + at))
 
     delete_old_days(archive.session, now_ms=NOON_MS, days_max=99)
-    expired(archive.session, (RAW,), now_ms=NOON_MS)
+    expired(archive.session, RAW, now_ms=NOON_MS)
 
     assert [row.offset for row in archive.rows(device_id="d-old")] == [61]
 
@@ -260,9 +254,9 @@ def test_an_erased_devices_bodies_go_but_for_those_of_others(archive: Archive) -
         archive.write(f"erased-{at}", 0, RawRecord(message=message, offset=70 + at))
 
     delete_bodies(archive.session, archive.bodies, "d-gone")
-    done = erased(archive.session, (RAW,), "d-gone")
+    done = erased(archive.session, RAW, device_id="d-gone")
 
-    assert done == {"raw": "2 rows of d-gone deleted"}
+    assert done == "2 rows of d-gone deleted"
     assert (len(archive.rows(device_id="d-gone")), len(archive.rows(device_id="d-stays"))) == (0, 1)
     assert f"archive/{own.sha256}" not in archive.archived()
     assert f"archive/{shared.sha256}" in archive.archived()

@@ -27,7 +27,7 @@ from fleetlane.events.metrics import NO_FLOW_STREAM
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from glue_jobs.engine.session import table_name, use_catalog
 from glue_jobs.lake.main import ensure_table
-from glue_jobs.standing_ledger.balance import LandedHour, LedgerHour, MissingMessage, landed_hours
+from glue_jobs.standing_ledger.balance import LedgerHour, MissingMessage, landed_hours
 from glue_jobs.standing_ledger.lake_tables import LedgerTables
 from glue_jobs.standing_ledger.main import landed_messages, positions_rows
 from glue_jobs.standing_ledger.messages import LakeRows, judged_messages
@@ -273,7 +273,7 @@ def test_messages_are_counted_by_hour_stream_and_lane_and_the_missing_named(
 
     [hour] = landed_hours(judged, counted_until_ms=NOON_MS)
 
-    assert hour == LandedHour(
+    assert hour == LedgerHour(
         hour_ms=NOON_MS,
         stream="gps",
         lane="standard",
@@ -319,14 +319,13 @@ def test_an_hour_s_rows_take_the_place_of_those_before(
     session: SparkSession, tables: LedgerTables
 ) -> None:
     missing = (MissingMessage(id="1ab", sha256=None, problem="gone"),)
-    first = LandedHour(
+    first = LedgerHour(
         hour_ms=NOON_MS, stream="gps", lane="fast", landed=1, missing=1, missing_messages=missing
     )
-    later = LandedHour(hour_ms=NOON_MS + HOUR_MS, stream="gps", lane="fast", landed=1, waiting=1)
+    later = LedgerHour(hour_ms=NOON_MS + HOUR_MS, stream="gps", lane="fast", landed=1, waiting=1)
     again = replace(first, missing=0, missing_messages=(), parsed=1)
 
-    for landed in (first, later, again):
-        hour = LedgerHour(landed=landed, accepted=None)
+    for hour in (first, later, again):
         tables.write([hour.record(is_over=True, checked_ms=NOON_MS)])
 
     rows = session.table(table_name(session, LEDGER)).orderBy("hour_ms").collect()
@@ -340,11 +339,10 @@ def test_an_hour_s_rows_take_the_place_of_those_before(
 
 def test_what_ingest_counted_of_an_hour_can_be_read_again(tables: LedgerTables) -> None:
     hour_ms = NOON_MS - DAY_MS
-    landed = LandedHour(hour_ms=hour_ms, stream="gps", lane="fast", landed=4)
-    unknown = replace(landed, lane="bulk")
-    hours = [LedgerHour(landed=landed, accepted=5), LedgerHour(landed=unknown, accepted=None)]
+    known = LedgerHour(hour_ms=hour_ms, stream="gps", lane="fast", landed=4, accepted=5)
+    unknown = replace(known, lane="bulk", accepted=None)
 
-    tables.write([one.record(is_over=True, checked_ms=NOON_MS) for one in hours])
+    tables.write([one.record(is_over=True, checked_ms=NOON_MS) for one in (known, unknown)])
 
     counted = AcceptedMinute(stream="gps", lane=Lane.FAST, minute_ms=hour_ms)
     assert tables.accepted([hour_ms]) == {counted: 5}

@@ -8,7 +8,7 @@ import pytest
 
 from local.setup import java, packages
 from local.setup.steps import Checkout, Step, key_of, make_ready
-from local.setup.tools import CannotSetUpError, Tool, cause_of
+from local.setup.tools import CannotSetUpError, cause_of, run_tool
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,10 +17,10 @@ def checkout_in(root: Path, **environment: str) -> Checkout:
     return Checkout(root=root, environment=environment)
 
 
-def python_tool(script: str, log: Path) -> Tool:
-    return Tool(
-        name="probe",
-        command=[sys.executable, "-c", script],
+def run_python(script: str, log: Path) -> None:
+    run_tool(
+        "probe",
+        [sys.executable, "-c", script],
         environment={},
         log=log,
         condense=lambda line: line.upper() if "keep" in line else None,
@@ -205,21 +205,19 @@ def test_a_known_cause_is_put_in_words(output: str, missing: str) -> None:
 def test_a_tools_output_is_condensed_on_the_screen_and_whole_in_the_log(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tool = python_tool("print('keep this'); print('drop this')", tmp_path / "log")
+    log = tmp_path / "log"
 
-    tool.run()
+    run_python("print('keep this'); print('drop this')", log)
 
     assert capsys.readouterr().err == "  KEEP THIS\n"
-    assert tool.log.read_text() == "keep this\ndrop this\n"
+    assert log.read_text() == "keep this\ndrop this\n"
 
 
 def test_a_tool_that_fails_for_an_unknown_cause_shows_its_last_lines(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tool = python_tool("print('odd'); raise SystemExit(3)", tmp_path / "log")
-
     with pytest.raises(CannotSetUpError) as caught:
-        tool.run()
+        run_python("print('odd'); raise SystemExit(3)", tmp_path / "log")
 
     assert "exit code 3" in str(caught.value)
     assert "odd" in capsys.readouterr().err

@@ -30,10 +30,6 @@ class PlatformNotInstalledError(FleetlaneError):
     sentence = "this command needs the platform: install fleetlane[platform], from a checkout"
 
 
-type Entry = str | typer.Typer
-"""A command, ``module:function`` below the commands' package, or a group of them."""
-
-
 def _loaded(place: str, name: str) -> Any:
     """Import a command; raises ``ModuleNotFoundError`` where its platform is missing."""
     module, _, function = place.partition(":")
@@ -98,17 +94,18 @@ def _read(place: str) -> tuple[set[str], str]:
     Read rather than imported: help for ten commands would load all that they need.
     """
     module, _, function = place.partition(":")
-    spec = find_spec(f"{_COMMANDS}.{module}")
-    assert spec is not None, f"{place} is a module of ours"
-    assert spec.origin is not None, f"{place} is a file"
-    body = ast.parse(Path(spec.origin).read_bytes()).body
+    path = Path(__file__).parent / "commands" / f"{module.replace('.', '/')}.py"
+    body = ast.parse(path.read_bytes()).body
     imported = {(one.module or "").partition(".")[0] for one in body if type(one) is ast.ImportFrom}
     (described,) = (one for one in body if type(one) is ast.FunctionDef and one.name == function)
     return imported & _PLATFORM, ast.get_docstring(described) or ""
 
 
-def group(help_text: str, table: Mapping[str, Entry]) -> typer.Typer:
-    """A group whose expected errors are one line on stderr, and exit code 1."""
+def group(help_text: str, table: Mapping[str, str | typer.Typer]) -> typer.Typer:
+    """A group of commands, each ``module:function`` below the commands' package, or of groups.
+
+    Expected errors are one line on stderr, and exit code 1.
+    """
 
     class Group(TyperGroup):
         def __init__(self, **settings: Any) -> None:

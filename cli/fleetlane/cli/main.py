@@ -19,7 +19,7 @@ _DEVICE: Final = {
     "import": "device.bulk_import:import_devices",
     "list": "device.show:list_devices",
     "show": "device.show:show",
-    **_named("device.register", "enroll-canary", "rotate"),
+    **_named("device.register", "attributes", "enroll-canary", "rotate"),
     **_named("device.trust", "quarantine", "revoke", "release", "rate-limit"),
     "erase": "device.erase:erase",
     "token": "device.register:token",
@@ -32,7 +32,7 @@ _FLOW: Final = {
     "publish": "flow.publish:publish",
     "list": "flow.publish:versions",
     **_named("flow.documents", "graph", "contract", "lineage"),
-    "slo": "flow.objectives:slo",
+    **_named("flow.measured", "slo", "canary", "conformance"),
 }
 _LAKE: Final = _named("lake", "view", "compact", "expire")
 _PARKED: Final = {
@@ -44,9 +44,9 @@ _PARKED: Final = {
 _PARSER: Final = {
     "new": "parser.new:new",
     "dev": "parser.dev:dev",
-    "try": "parser.try_message:try_message",
+    "try": "parser.trials:try_message",
     "test": "parser.check:check",
-    "bench": "parser.bench:bench",
+    "bench": "parser.trials:bench",
     **_named("parser.artifact", "build", "deploy"),
     "diff": "parser.diff:diff",
 }
@@ -70,6 +70,7 @@ app = group(
         "status": "platform.status:status",
         "tail": "message.tail:tail",
         "team": group("Let teams publish by themselves.", {"policy": "flow.publish:policy"}),
+        "top": "platform.top:top",
         "unblock": "message.unblock:unblock",
         "verify": "platform.verify:verify",
         "why": "message.why:why",

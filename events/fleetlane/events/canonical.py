@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import msgspec
 import orjson
 
+from fleetlane.events.attributes import some_attributes
 from fleetlane.events.envelope import SOURCE_PREFIX, Message
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.times import rfc3339
@@ -63,6 +64,9 @@ class MessageFacts(NamedTuple):
     stream: str
     arrival_millis: int
     revision: int = 0
+    device_type: str | None = None
+    firmware: str | None = None
+    attributes: str | None = None
 
 
 class CanonicalEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +87,8 @@ class CanonicalEvent(msgspec.Struct, frozen=True, kw_only=True):
     timequality: TimeQuality
     data: dict[str, object]
     time: str | None = None
+    devicetype: str | None = None
+    firmware: str | None = None
 
 
 canonical_event_from: Final = msgspec.json.Decoder(CanonicalEvent).decode
@@ -110,9 +116,14 @@ def event_data(event: Mapping[str, object]) -> bytes:
     return data
 
 
-def message_prefix(message: Message | MessageFacts, *, parser: str) -> bytes:
-    """The attributes that all canonical events of one message share: the start of each."""
-    attributes = {
+def message_prefix(
+    message: Message | MessageFacts, *, parser: str, attributes: tuple[str, ...] = ()
+) -> bytes:
+    """The attributes that all canonical events of one message share: the start of each.
+
+    ``attributes`` are the names of those of its device that its flow takes along.
+    """
+    shared = {
         "specversion": "1.0",
         "source": SOURCE_PREFIX + message.device_id,
         "type": message.stream,
@@ -122,7 +133,11 @@ def message_prefix(message: Message | MessageFacts, *, parser: str) -> bytes:
         "parser": parser,
         "revision": message.revision,
     }
-    return orjson.dumps(attributes)[:-1]
+    if message.device_type:
+        shared["devicetype"] = message.device_type
+    if message.firmware:
+        shared["firmware"] = message.firmware
+    return orjson.dumps(shared)[:-1] + some_attributes(message.attributes, attributes)
 
 
 def canonical_tail(time: EventTime, data: bytes) -> bytes:

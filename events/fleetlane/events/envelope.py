@@ -44,10 +44,14 @@ class Declared(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sent(Declared, frozen=True, kw_only=True):
-    """What is known of a message before it has landed. ``via`` is the gateway that brought it."""
+    """What is known of a message before it has landed. ``via`` is the gateway that brought it.
+
+    ``attributes`` are those of its device in the registry, as ``attributes_text`` writes them.
+    """
 
     device_id: str
     device_type: str
+    attributes: str | None = None
     is_quarantined: bool
     stream: str
     via: str | None = None
@@ -76,6 +80,7 @@ class Message(Declared, frozen=True, kw_only=True):
     slow_tries: int = 0
     revision: int = 0
     device_type: str | None = None
+    attributes: str | None = None
     truncated_from_bytes: int | None = None
     via: str | None = None
     other_headers: tuple[Header, ...] = ()
@@ -90,6 +95,7 @@ def headers_of(message: Message) -> list[Header]:
         (ce.REVISION, message.revision or None),
         (ce.DEVICE_TYPE, message.device_type),
         (ce.FIRMWARE, message.firmware),
+        (ce.ATTRIBUTES, message.attributes),
         (ce.START_MILLIS, message.start_millis),
         (ce.END_MILLIS, message.end_millis),
         (ce.BODY_ENCODING, message.body_encoding),

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from fleetlane.events import headers as ce
+from fleetlane.events.attributes import are_attributes
 from fleetlane.events.envelope import (
     DEFAULT_CONTENT_TYPE,
     REVISION_MAX,
@@ -55,6 +56,7 @@ def message_from(headers: Iterable[Header], body: bytes | None) -> Message:
         revision=read.optional(ce.REVISION, _revision) or 0,
         device_type=read.optional(ce.DEVICE_TYPE, _name),
         firmware=read.optional(ce.FIRMWARE, _text),
+        attributes=read.optional(ce.ATTRIBUTES, _attributes),
         start_millis=read.optional(ce.START_MILLIS, _integer),
         end_millis=read.optional(ce.END_MILLIS, _integer),
         body_encoding=read.optional(ce.BODY_ENCODING, _text),
@@ -158,6 +160,7 @@ def _integer(value: str) -> int:
 _text: Final = str
 _raw_id: Final = _checked(str, is_raw_id, "is not 1 and 32 hex digits")
 _name: Final = _checked(str, is_name, "is not a name")
+_attributes: Final = _checked(str, are_attributes, "is not what a device's attributes are")
 _gateway_id: Final = _checked(str, is_device_id, "is not a device id")
 _sha256: Final = _checked(str, _SHA256.fullmatch, "is not 64 hex digits")
 _lane: Final = _one_of(Lane)
@@ -175,6 +178,7 @@ _READERS: Final[Mapping[str, Callable[[str], object]]] = {
     ce.ATTEMPT: _attempt,
     ce.SLOW_TRIES: _count,
     ce.DEVICE_TYPE: _name,
+    ce.ATTRIBUTES: _attributes,
     ce.VIA: _gateway_id,
 }
 """Headers whose value repeats from message to message; of the others any text is allowed."""

@@ -87,13 +87,16 @@ class HostArguments(Arguments):
 class JobArguments(Arguments):
     """What every job needs. ``checkpoint_folder`` is a URL that Hadoop can write to.
 
-    ``metrics_namespace`` is CloudWatch's; without one, no metrics are published.
+    ``metrics_namespace`` is CloudWatch's; without one, no metrics are published. Runs of queries
+    are sent to the ``openlineage_url``, or where OpenLineage's own environment says, if it does.
     """
 
     kafka_bootstrap_servers: str
     checkpoint_folder: str
     kafka_security: KafkaSecurity = KafkaSecurity.IAM
     metrics_namespace: str | None = None
+    stage: str = "local"
+    openlineage_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,15 +216,15 @@ class LakeArguments(JobArguments):
 
     A batch begins once it is full, ``lake_records_per_batch_max``, or ``lake_trigger_ms`` after
     the one before. Without ``lake_catalog_uri``, a JDBC address, the catalog is AWS's Glue Data
-    Catalog, and with a ``flows_bucket`` streams with a schema have views in that. The archive
-    copies bodies from the ``payload_bucket``, and keeps its rows for ``archive_days``.
+    Catalog, and streams with a schema have views in that. The archive copies bodies from the
+    ``payload_bucket``, and keeps its rows for ``archive_days``.
     """
 
     tables: LakeTables
     lake_warehouse: str
     lake_bucket: str
     payload_bucket: str
-    flows_bucket: str | None = None
+    flows_bucket: str
     archive_days: int = 90
     lake_catalog_uri: str | None = None
     lake_database: str = LAKE_DATABASE

@@ -73,7 +73,7 @@ class Parsed:
 
     ``put_off`` says why there was no attempt at all; then there is no ``reason``. ``revision`` is
     the message's, and its events'; ``received_ms`` is the message's arrival, as in its row of
-    ``fleet.received``.
+    ``fleet.received``. ``inflated_bytes`` are the body's, ``output_bytes`` its canonical events'.
 
     ``instead_of`` is the parser that the flow names, where it could not be used and ``parser`` is
     an older one. It is written first, so that such rows can be counted by their first bytes.
@@ -98,6 +98,7 @@ class Parsed:
     events: int = 0
     parse_us: int = 0
     inflated_bytes: int = 0
+    output_bytes: int = 0
     first_event_ms: int | None = None
     last_event_ms: int | None = None
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from fleetlane.events.lanes import Lane
 from fleetlane.events.names import NAME_PATTERN, checked_name
-from fleetlane.events.topics import BULK_CAUSES
+from fleetlane.events.topics import BULK_CAUSES, FLEET_PARSED, PARKED
 
 
 def lane_pattern(lane: Lane) -> str:
@@ -61,3 +61,8 @@ def canonical_pattern(stream: str | None = None) -> str:
 def unique_pattern() -> str:
     """The same of the topics without repeats of all flows that have one."""
     return rf"unique\.{NAME_PATTERN}"
+
+
+def output_pattern(blocking_stream: str | None = None) -> str:
+    """The same of where messages of a lane, or of a blocking flow, end: not of other lanes'."""
+    return f"{canonical_pattern(blocking_stream)}|{FLEET_PARSED}|{PARKED}"

@@ -11,7 +11,7 @@ from fleetlane.events.envelope import Message
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.flows.artifacts import parser_rule_for
 from fleetlane.events.flows.files import PublishedFlows
-from fleetlane.events.flows.flow import Flow, ParserRule
+from fleetlane.events.flows.flow import Flow, FlowSet, ParserRule
 from fleetlane.events.lanes import PARSE_GRACE_FACTOR, BulkCause, LaneLimits
 from fleetlane.events.metadata import Deferral
 from fleetlane.parsers.sandbox.runs import Assignment
@@ -46,11 +46,13 @@ class _Kind(NamedTuple):
     stream: str
     device_type: str | None
     firmware: str | None
+    canaries: tuple[int, ...]
 
     def rule_of(self, flow: Flow) -> ParserRule | None:
         if not flow.expects(self.device_type):
             return None
-        return parser_rule_for(flow, device_type=self.device_type, firmware=self.firmware)
+        kind, firmware = self.device_type, self.firmware
+        return parser_rule_for(flow, device_type=kind, firmware=firmware, canaries=self.canaries)
 
 
 class ChosenParsers:
@@ -91,18 +93,27 @@ class ChosenParsers:
 
         Raises ``FlowsUnavailableError`` where no flows could be read yet.
         """
-        if self._is_batch_new:
-            self._read_flows()
-        kind = _Kind(message.stream, message.device_type, message.firmware)
+        flow = self.flows().get(message.stream)
+        canaries = () if flow is None else flow.canaries_for(message.device_id)
+        kind = _Kind(message.stream, message.device_type, message.firmware, canaries)
         choice = self._choices.get(kind) or self._remembered(kind)
         return self._misplaced(message, choice) or choice
+
+    def flows(self) -> FlowSet:
+        """Those in force for this batch; raises as ``chosen``."""
+        return self._current().by_stream
+
+    def _current(self) -> PublishedFlows:
+        if self._is_batch_new:
+            self._read_flows()
+        assert self._published is not None, "the flows are read before"
+        return self._published
 
     def _misplaced(self, message: Message, choice: Choice) -> NoParser | None:
         """Whether a message landed where its flow's order does not hold, as if it did not block."""
         if self._of_blocking_flow or message.bulk_cause is BulkCause.REPLAYED:
             return None
-        assert self._published is not None, "the flows are read before"
-        flow = self._published.by_stream.get(message.stream) or choice.flow
+        flow = self.flows().get(message.stream) or choice.flow
         if flow is None or not flow.blocks:
             return None
         if (flow.stream, "") not in self._logged:
@@ -141,8 +152,7 @@ class ChosenParsers:
         return _no_flow(flow, kind)  # not remembered: the next may have one
 
     def _current_versions(self) -> Iterator[PublishedFlows]:
-        assert self._published is not None, "the flows are read before"
-        yield self._published
+        yield self._current()
         yield self._flows.fresh(max_age_s=NO_FLOW_AGE_S_MAX)
 
     def _choice(self, flows: PublishedFlows, flow: Flow, rule: ParserRule, kind: _Kind) -> Choice:

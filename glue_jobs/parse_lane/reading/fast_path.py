@@ -5,7 +5,8 @@ by reference, encoded, with repeated or unknown headers or with values that are 
 the slow path to that function, which knows why.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Final
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from fleetlane.events import headers as ce
 from fleetlane.events.envelope import SOURCE_PREFIX
 from fleetlane.events.envelope_reading import is_allowed_value
+from fleetlane.events.flows.flow import FlowSet
 from fleetlane.events.names import DEVICE_ID_PATTERN, RAW_ID_PATTERN
 from fleetlane.events.times import MILLIS_MAX
 from glue_jobs.parse_lane.reading.raw_batches import RawBatch
@@ -38,7 +40,16 @@ _PATTERNS: Final[Mapping[str, str]] = {
 
 _KIND: Final = (ce.TYPE, ce.DEVICE_TYPE, ce.FIRMWARE, ce.BULK_CAUSE)
 _REPEATING: Final = frozenset(
-    {*_KIND, ce.SPECVERSION, ce.CONTENT_TYPE, ce.LANE, ce.ATTEMPT, ce.SLOW_TRIES, ce.VIA}
+    {
+        *_KIND,
+        ce.ATTRIBUTES,
+        ce.SPECVERSION,
+        ce.CONTENT_TYPE,
+        ce.LANE,
+        ce.ATTEMPT,
+        ce.SLOW_TRIES,
+        ce.VIA,
+    }
 )
 _NEVER_READ: Final = ce.TIME
 _REQUIRED: Final = (
@@ -69,10 +80,31 @@ class FastPathMessages:
     def envelopes(self) -> pa.Array:
         """As ``sandbox.runs.envelope_of`` writes them."""
         raw_ids, arrivals = self.columns[ce.ID], self.columns[ce.ARRIVAL_MILLIS]
-        return pc.binary_join_element_wise(raw_ids, self.device_ids, arrivals, b"\n")
+        absent = pa.scalar(b"", pa.binary())
+        known = [
+            self.columns.get(one, absent) for one in (ce.DEVICE_TYPE, ce.ATTRIBUTES, ce.FIRMWARE)
+        ]
+        parts = raw_ids, self.device_ids, arrivals, pa.scalar(b"0", pa.binary()), *known
+        separator = pa.scalar(b"\n", pa.binary())
+        return pc.binary_join_element_wise(
+            *parts, separator, null_handling="replace", null_replacement=""
+        )
 
-    def kinds(self) -> Iterator[Rows]:
+    def kinds(self, flows: Callable[[], FlowSet]) -> Iterator[Rows]:
         """The rows of each kind of messages: all that a choice of their parser may look at."""
+        for rows in self._alike():
+            flow = flows().get(self.columns[ce.TYPE][rows[0]].as_py().decode())
+            if flow is None or not flow.has_canaries:
+                yield rows
+                continue
+            parts = defaultdict[tuple[int, ...], list[int]](list)
+            device_ids = self.device_ids.take(pa.array(rows)).to_pylist()
+            for row, device_id in zip(rows.tolist(), device_ids, strict=True):
+                parts[flow.canaries_for(device_id.decode())].append(row)
+            yield from map(np.array, parts.values())
+
+    def _alike(self) -> Iterator[Rows]:
+        """The rows by their values of ``_KIND``."""
         rows = np.flatnonzero(self.is_fast)
         # One number for each combination of values: the codes of the columns as digits, each to the
         # base of how many values its column has. A batch is mostly of one kind, so that is tried

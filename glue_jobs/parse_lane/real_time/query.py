@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
 from fleetlane.events.job_arguments import ParseLaneArguments
+from fleetlane.events.topic_patterns import output_pattern
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
 from glue_jobs.parse_lane.real_time.workers import parsing_in_real_time
 from glue_jobs.parse_lane.results.output_batches import OUTPUT_SCHEMA
@@ -37,6 +38,8 @@ def started_in_real_time(
     """Start the query in a session with ``SETTINGS``; raises as ``written_to_kafka``."""
     raw = raw_records(session, arguments, pattern=pattern, messages_per_batch_max=None)
     outputs = with_markers(raw).mapInArrow(parsing_in_real_time(arguments), OUTPUT_SCHEMA)
-    batch_ms = arguments.real_time_batch_ms
-    plan = QueryPlan(name=name, pattern=pattern, trigger_ms=0, real_time_batch_ms=batch_ms)
+    batch_ms, writes = arguments.real_time_batch_ms, output_pattern()
+    plan = QueryPlan(
+        name=name, pattern=pattern, trigger_ms=0, real_time_batch_ms=batch_ms, writes=writes
+    )
     return written_to_kafka(outputs, arguments, plan=plan)

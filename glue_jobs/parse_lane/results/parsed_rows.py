@@ -22,6 +22,7 @@ from fleetlane.events import headers as ce
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.topics import FLEET_PARSED
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.results import NO_TIME, Attempt, NotedAttempts, Verdict
 from glue_jobs.parse_lane.reading.fast_path import Rows
 from glue_jobs.parse_lane.reading.runs import WaitingRun
@@ -36,7 +37,7 @@ _SHARED: Final = ("stream", "lane", "parser", "instead_of", "revision", "reason"
 class ParsedBatch(NamedTuple):
     """Messages of one run that were parsed without an error, by ``places`` in it, and when.
 
-    ``numbers``: events, parse time in µs, first and last event in ms.
+    ``numbers``: events, parse time in µs, first and last event in ms, bytes of its events.
     """
 
     run: WaitingRun
@@ -46,19 +47,24 @@ class ParsedBatch(NamedTuple):
 
 
 def good_and_others(
-    attempts: NotedAttempts, run: WaitingRun, *, parsed_ms: int
+    attempts: NotedAttempts, records: CanonicalRecords, run: WaitingRun, *, parsed_ms: int
 ) -> tuple[ParsedBatch, list[tuple[int, Attempt]]]:
     """Part the attempts of the fast path that succeeded from all others."""
     notes = attempts.notes
     is_good = np.frombuffer(notes.verdicts, np.uint8) == Verdict.OK
-    others = attempts.failed()
+    ends = np.asarray(records.value_ends)[np.cumsum([0, *notes.events])]
+    output_bytes, others = np.diff(ends), attempts.failed()
     if run.slow:
         rows = run.rows[attempts.first : attempts.first + len(is_good)]
         is_slow_path = is_good & np.isin(rows, list(run.slow))
         slow_places = set((attempts.first + np.flatnonzero(is_slow_path)).tolist())
-        others += [(place, attempt) for place, attempt in attempts if place in slow_places]
+        others += [
+            (place, attempt._replace(output_bytes=int(output_bytes[place - attempts.first])))
+            for place, attempt in attempts
+            if place in slow_places
+        ]
         is_good &= ~is_slow_path
-    columns = (notes.events, notes.parse_us, notes.first_event_ms, notes.last_event_ms)
+    columns = (*notes[1:], output_bytes)
     numbers = [np.asarray(column)[is_good].astype(np.int64) for column in columns]
     places = attempts.first + np.flatnonzero(is_good)
     return ParsedBatch(run, places, numbers, parsed_ms), others
@@ -70,7 +76,7 @@ def parsed_rows(batches: Sequence[ParsedBatch], *, lane: Lane) -> pa.RecordBatch
     lengths = [len(one.places) for one in batches]
     fast, batch = batches[0].run.fast, batches[0].run.batch
     columns = zip(*(one.numbers for one in batches), strict=True)
-    events, parse_us, first_ms, last_ms = map(np.concatenate, columns)
+    events, parse_us, first_ms, last_ms, output_bytes = map(np.concatenate, columns)
     outcomes = pc.if_else(pa.array(events > 0), Outcome.PARSED.value, Outcome.EMPTY.value)
     keys = fast.device_ids.take(rows)
     gaps = {
@@ -86,6 +92,7 @@ def parsed_rows(batches: Sequence[ParsedBatch], *, lane: Lane) -> pa.RecordBatch
         "events": pa.array(events),
         "parse_us": pa.array(parse_us),
         "inflated_bytes": pc.binary_length(batch.column("value").take(rows)),
+        "output_bytes": pa.array(output_bytes),
         "first_event_ms": pa.array(first_ms, mask=first_ms == NO_TIME),
         "last_event_ms": pa.array(last_ms, mask=last_ms == NO_TIME),
     }

@@ -93,7 +93,7 @@ class HttpDeviceApi(device_api.DeviceApi):
             methods=[apigatewayv2.HttpMethod.GET],
             integration=behind[functions.ingest],
         )
-        suppress(health, "APIG4", device_api.PUBLIC_HEALTH)
+        suppress(health, device_api.PUBLIC_HEALTH, "APIG4")
         return [*routes, health]
 
     def _add_stage(self) -> apigatewayv2.HttpStage:

@@ -77,17 +77,13 @@ class RestDeviceApi(device_api.DeviceApi):
             disable_execute_api_endpoint=not stage.has_default_address,
             deploy_options=self._stage_options(),
         )
-        suppress(api, "APIG2", "Bodies are opaque bytes; ingest validates the rest of a request.")
-        if stage.is_cloud:
-            # pragma: allowlist nextline secret
-            writes_logs = "service-role/AmazonAPIGatewayPushToCloudWatchLogs"
-            suppress(
-                api,
-                f"IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{writes_logs}]",
-                "API Gateway has one role an account and region for its logs; this is AWS's own.",
-            )
+        suppress(api, "Bodies are opaque bytes; ingest validates the rest of a request.", "APIG2")
+        # pragma: allowlist nextline secret
+        writes_logs = "service-role/AmazonAPIGatewayPushToCloudWatchLogs"
+        reason = "API Gateway has one role an account and region for its logs; this is AWS's own."
+        suppress(api, reason, f"IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/{writes_logs}]")
         if not stage.has_firewall:
-            suppress(api.deployment_stage, "APIG3", _NO_WAF)
+            suppress(api.deployment_stage, _NO_WAF, "APIG3")
         return api
 
     def _stage_options(self) -> apigateway.StageOptions:
@@ -138,14 +134,13 @@ class RestDeviceApi(device_api.DeviceApi):
                 authorizer=asks,
                 authorization_type=apigateway.AuthorizationType.CUSTOM,
             )
-            suppress(method, "COG4", _DEVICES)
+            suppress(method, _DEVICES, "COG4")
         health = self.rest.root.resource_for_path(device_api.HEALTH_ROUTE).add_method(
             "GET",
             integrations[functions.ingest],
             authorization_type=apigateway.AuthorizationType.NONE,
         )
-        suppress(health, "APIG4", device_api.PUBLIC_HEALTH)
-        suppress(health, "COG4", device_api.PUBLIC_HEALTH)
+        suppress(health, device_api.PUBLIC_HEALTH, "APIG4", "COG4")
 
     def _add_answers(self) -> None:
         retries_s = problem_answers.RETRY_AFTER_S

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from aws_cdk import CustomResource
-from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_s3_deployment as deployment
 from aws_cdk import custom_resources as custom
@@ -17,7 +16,7 @@ from fleetlane.events.flows.ownership import topic_collisions
 from fleetlane.events.s3_keys import FLOW_OWNERS, PARSERS, owners_version_key, wanted_key
 from infra.artifacts.folder import Artifacts
 from infra.constructs.platform_stack import log_group
-from infra.constructs.rights import seen_arn, suppress, suppress_wildcard
+from infra.constructs.rights import role_of_caller, suppress
 from infra.constructs.stores.uploads import BucketUploads
 
 
@@ -84,16 +83,12 @@ class FlowPublication(Construct):
             uploads.add("Parsers", artifacts, prefix=PARSERS.rstrip("/")),
         )
         group = log_group(self, "Logs")
-        role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        group.grant_write(role)
+        role = role_of_caller(self, "Role", called=activation, group=group)
         provider = custom.Provider(
             self, "Call", on_event_handler=activation, framework_on_event_role=role, log_group=group
         )
         reason = "CDK's own function, which forwards a deploy's call; CDK chooses its runtime."
-        suppress(provider, "L1", reason)
-        called = seen_arn(activation, activation.function_arn, reader=self)
-        versions_of_ours = "All versions of one function of ours; CDK may call any of them."
-        suppress_wildcard(role, f"{called}:*", versions_of_ours)
+        suppress(provider, reason, "L1")
         self.activated = CustomResource(
             self,
             "Activated",

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from aws_cdk import Duration
+from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
@@ -113,6 +114,8 @@ class PlatformFunction(Construct):
             # Levels are known of this format alone.
             logging_format=lambda_.LoggingFormat.JSON if is_quiet else None,
             system_log_level_v2=lambda_.SystemLogLevel.WARN if is_quiet else None,
-            **({} if network is None else network.of_functions),
+            vpc=network.vpc if network else None,
+            vpc_subnets=ec2.SubnetSelection(subnets=network.subnets) if network else None,
+            security_groups=[network.functions_group] if network else None,
         )
-        suppress(self.function, "L1", _PYTHON)
+        suppress(self.function, _PYTHON, "L1")

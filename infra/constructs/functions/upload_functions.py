@@ -1,5 +1,7 @@
 """The functions of ``lambdas/uploads``: for devices, for notifications, for what was missed."""
 
+from functools import partial
+
 from aws_cdk import Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
@@ -22,6 +24,7 @@ class UploadFunctions(Construct):
     def __init__(self, scope: Construct, name: str, *, context: FunctionContext) -> None:
         super().__init__(scope, name)
         self._context, self._stores = context, context.stores
+        self._function = partial(PlatformFunction, self, context=context)
         self._buckets = {
             "PAYLOAD_BUCKET": self._stores.payloads.bucket_name,
             "FLOWS_BUCKET": self._stores.artifacts.bucket_name,
@@ -32,10 +35,8 @@ class UploadFunctions(Construct):
         self.sweep = self._sweep()
 
     def _issuing(self) -> PlatformFunction:
-        issuing = PlatformFunction(
-            self,
+        issuing = self._function(
             "uploads",
-            context=self._context,
             size=FunctionSize(concurrency=self._context.stage.upload_concurrency),
             environment={
                 **self._buckets,
@@ -80,13 +81,8 @@ class UploadFunctions(Construct):
         return sweep
 
     def _lander(self, name: str, size: FunctionSize) -> PlatformFunction:
-        function = PlatformFunction(
-            self,
-            name,
-            context=self._context,
-            size=size,
-            environment={**self._buckets, **self._context.kafka.settings},
-        )
+        environment = {**self._buckets, **self._context.kafka.settings}
+        function = self._function(name, size=size, environment=environment)
         grant_objects(function.role, self._stores.payloads, READ, s3_keys.UPLOADS)
         grant_objects(function.role, self._stores.payloads, READ_WRITE, s3_keys.LANDED_UPLOADS)
         grant_objects(function.role, self._stores.artifacts, READ, s3_keys.FLOWS)

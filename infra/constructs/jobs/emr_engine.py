@@ -3,7 +3,6 @@
 from math import ceil
 from typing import Any, Final
 
-from aws_cdk import Stack
 from aws_cdk import aws_emrserverless as emrserverless
 from aws_cdk import aws_events as events
 from aws_cdk import aws_iam as iam
@@ -13,21 +12,17 @@ from aws_cdk.aws_logs import ILogGroup
 from constructs import Construct
 
 from fleetlane.events import s3_keys
-from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.events.lanes import LANE_LIMITS
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
-from infra.constructs.jobs.restarts import Job, KeptRunning
-from infra.constructs.jobs.spark_applications import (
-    APPLICATION_PREFIX,
-    WORKER_CPUS,
-    SparkApplication,
-)
+from infra.constructs.jobs.restarts import KeptRunning, job_name
+from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX, SparkApplication
 from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, suppress_wildcard
+from infra.stages import WORKER_CPUS, WORKER_MEMORY_GIB
 
 RELEASE: Final = "emr-spark-8.1.0"
 ENDED: Final = ("CANCELLED", "FAILED", "SUCCESS")
 ARCHITECTURE: Final = "X86_64"  # what Glue runs on too: both unpack the same packages
-WORKER_MEMORY_GIB: Final = 16
 DRIVER_OVERHEAD_GIB: Final = 4
 """Of the driver's memory: for its Python with the watch's counts, and the JVM beside its heap."""
 
@@ -62,33 +57,33 @@ class EmrEngine(Construct):
         grant(role.role, ["logs:DescribeLogStreams"], [logs.log_group_arn])
         suppress_wildcard(role.role, "*", _NAMELESS)
         settings = self._settings(application, logs)
-        name = f"{Stack.of(self).stack_name}-{application.name}"
-        # One run at a time: two would write the same checkpoints.
         ours = emrserverless.CfnApplication(
-            self, application.name, name=name, type="SPARK", **settings
+            self, application.name, name=job_name(self, application.name), type="SPARK", **settings
         )
         look = self._call(ours, f"look for {application.name}", "listJobRuns", States=ALIVE)
-        driver = self._driver(application)
-        start = self._start(application, role, ours, driver)
+        driver = {
+            "SparkSubmit": {
+                "EntryPoint": self._context.code.script_url,
+                "EntryPointArguments": application.argv(self._context.places),
+                "SparkSubmitParameters": self._submit_parameters(application),
+            }
+        }
+        start = self._start(application.name, role.role, ours, driver)
         runs = stepfunctions.Succeed(self, f"{application.name} runs already")
         is_alive = stepfunctions.Condition.is_present("$.JobRuns[0]")
         choice = stepfunctions.Choice(self, f"does {application.name} run?")
         look.next(choice.when(is_alive, runs).otherwise(start))
         return KeptRunning(
             self,
-            job=Job(
-                application=application.name,
-                name=name,
-                started_with={"application": settings, "driver": driver},
-                ended=events.EventPattern(
-                    source=["aws.emr-serverless"],
-                    detail_type=["EMR Serverless Job Run State Change"],
-                    detail={"applicationId": [ours.attr_application_id], "state": list(ENDED)},
-                ),
-                rests=ours,
-                rests_for=settings,
-            ),
+            application.name,
             starting=self._unless_held(application, look),
+            started_with={"application": settings, "driver": driver},
+            ended=events.EventPattern(
+                source=["aws.emr-serverless"],
+                detail_type=["EMR Serverless Job Run State Change"],
+                detail={"applicationId": [ours.attr_application_id], "state": list(ENDED)},
+            ),
+            rests=(ours, settings),
         )
 
     def _settings(self, application: SparkApplication, logs: ILogGroup) -> dict[str, Any]:
@@ -106,42 +101,31 @@ class EmrEngine(Construct):
                 "securityGroupIds": [network.jobs_group.security_group_id],
                 "subnetIds": [subnet.subnet_id for subnet in network.subnets],
             },
+            # One run at a time: two would write the same checkpoints.
             "scheduler_configuration": {"maxConcurrentRuns": 1, "queueTimeoutMinutes": 15},
             "monitoring_configuration": {"cloudWatchLoggingConfiguration": to_logs},
         }
 
     def _start(
-        self,
-        application: SparkApplication,
-        role: ApplicationRole,
-        ours: emrserverless.CfnApplication,
-        driver: dict[str, Any],
+        self, name: str, role: iam.Role, ours: emrserverless.CfnApplication, driver: dict[str, Any]
     ) -> tasks.CallAwsService:
         pass_role = iam.PolicyStatement(
             actions=["iam:PassRole"],
-            resources=[role.role.role_arn],
+            resources=[role.role_arn],
             conditions={"StringEquals": {"iam:PassedToService": self.principal}},
         )
         return self._call(
             ours,
-            f"start {application.name}",
+            f"start {name}",
             "startJobRun",
             also=[pass_role],
-            Name=application.name,
+            Name=name,
             Mode="STREAMING",
             ClientToken=stepfunctions.JsonPath.uuid(),
-            ExecutionRoleArn=role.role.role_arn,
+            ExecutionRoleArn=role.role_arn,
             RetryPolicy={"MaxFailedAttemptsPerHour": FAILED_ATTEMPTS_AN_HOUR},
             JobDriver=driver,
         )
-
-    def _driver(self, application: SparkApplication) -> dict[str, Any]:
-        submitted = {
-            "EntryPoint": self._context.code.script_url,
-            "EntryPointArguments": application.argv(self._context.places),
-            "SparkSubmitParameters": self._submit_parameters(application),
-        }
-        return {"SparkSubmit": submitted}
 
     def _submit_parameters(self, application: SparkApplication) -> str:
         code, own = self._context.code, self._context.code.python_in_environment
@@ -152,7 +136,11 @@ class EmrEngine(Construct):
             "PYSPARK_DRIVER_PYTHON": python,
         }
         most = str(application.executors)
-        overhead_gib = executor_overhead_gib(application.lane)
+        # Each task has a Python beside the JVM, and that a parser: EMR would end the container as
+        # soon as a few of them use what their lane allows them.
+        lane = application.lane
+        task_bytes = PYTHON_WORKER_BYTES + (LANE_LIMITS[lane].memory_bytes_max if lane else 0)
+        overhead_gib = JVM_OVERHEAD_GIB + ceil(WORKER_CPUS * task_bytes / 2**30)
         settings = {
             "spark.jars": ",".join((*code.kafka_jar_urls, code.iceberg_jar_url)),
             "spark.submit.pyFiles": code.sources_url,
@@ -220,12 +208,3 @@ class EmrEngine(Construct):
             additional_iam_statements=also,
             parameters={"ApplicationId": ours.attr_application_id, **parameters},
         )
-
-
-def executor_overhead_gib(lane: Lane | None) -> int:
-    """What of a worker's memory is not the JVM's heap: each task has a Python, and that a parser.
-
-    Without it EMR ends the container as soon as a few parsers use what their lane allows them.
-    """
-    parser_bytes = 0 if lane is None else LANE_LIMITS[lane].memory_bytes_max
-    return JVM_OVERHEAD_GIB + ceil(WORKER_CPUS * (PYTHON_WORKER_BYTES + parser_bytes) / 2**30)

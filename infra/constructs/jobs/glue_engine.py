@@ -13,7 +13,7 @@ from constructs import Construct
 
 from fleetlane.events.lanes import Lane
 from infra.constructs.jobs.application_role import ApplicationRole, EngineContext
-from infra.constructs.jobs.restarts import Job, KeptRunning
+from infra.constructs.jobs.restarts import KeptRunning, job_name
 from infra.constructs.jobs.spark_applications import SparkApplication
 from infra.constructs.platform_stack import log_group
 from infra.constructs.rights import grant, suppress, suppress_wildcard
@@ -54,13 +54,13 @@ class GlueEngine(Construct):
         self._connections = [self._connection(subnet) for subnet in context.network.subnets]
 
     def run(self, application: SparkApplication, role: ApplicationRole) -> KeptRunning:
-        job_name = f"{Stack.of(self).stack_name}-{application.name}"
-        log_prefix = f"/fleetlane/{job_name}"
+        name = job_name(self, application.name)
+        log_prefix = f"/fleetlane/{name}"
         self._let_run(role, log_prefix)
         arguments = self._arguments(application, log_prefix)
-        job = self._job(application, role.role.role_arn, job_name, arguments)
-        suppress(job, "GL1", "The log groups are ours, with the key of the stage.")
-        arn = Stack.of(self).format_arn(service="glue", resource="job", resource_name=job_name)
+        job = self._job(application, role.role.role_arn, name, arguments)
+        suppress(job, "The log groups are ours, with the key of the stage.", "GL1")
+        arn = Stack.of(self).format_arn(service="glue", resource="job", resource_name=name)
         start = tasks.CallAwsService(
             self,
             f"start {application.name}",
@@ -78,22 +78,19 @@ class GlueEngine(Construct):
         start.add_catch(runs, errors=too_many)
         return KeptRunning(
             self,
-            job=Job(
-                application=application.name,
-                name=job_name,
-                started_with={
-                    "arguments": arguments,
-                    "script": self._context.code.script_url,
-                    "workers": application.workers,
-                    "version": GLUE_VERSION,
-                },
-                ended=events.EventPattern(
-                    source=["aws.glue"],
-                    detail_type=["Glue Job State Change"],
-                    detail={"jobName": [job_name], "state": list(ENDED)},
-                ),
-            ),
+            application.name,
             starting=start,
+            started_with={
+                "arguments": arguments,
+                "script": self._context.code.script_url,
+                "workers": application.workers,
+                "version": GLUE_VERSION,
+            },
+            ended=events.EventPattern(
+                source=["aws.glue"],
+                detail_type=["Glue Job State Change"],
+                detail={"jobName": [name], "state": list(ENDED)},
+            ),
         )
 
     def _job(

@@ -1,7 +1,6 @@
 """Keeping streaming jobs running: whenever one ended, and when a deploy changed it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, cast
 
@@ -10,7 +9,6 @@ from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_lambda as lambda_
-from aws_cdk import aws_logs as logs
 from aws_cdk import aws_stepfunctions as stepfunctions
 from aws_cdk import custom_resources as custom
 from constructs import Construct
@@ -25,21 +23,9 @@ from infra.constructs.platform_stack import log_group, vended_log_group
 CHECK_MINUTES: Final = 5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """An application's job on its engine, where it has another ``name``.
-
-    ``started_with`` is all that a run is started with. ``ended`` is the event of a run's end.
-    ``rests`` is what the engine has for the job and changes only while it is stopped, and
-    ``rests_for`` all that a deploy may change of it.
-    """
-
-    application: str
-    name: str
-    started_with: Mapping[str, Any]
-    ended: events.EventPattern
-    rests: Construct | None = None
-    rests_for: Mapping[str, Any] | None = None
+def job_name(scope: Construct, application: str) -> str:
+    """What an application is called on its engine."""
+    return f"{Stack.of(scope).stack_name}-{application}"
 
 
 class KeptRunning(Construct):
@@ -47,11 +33,23 @@ class KeptRunning(Construct):
 
     So a job starts after an event that was lost, too. ``starting`` must be harmless while one is
     under way. To stop a job for good, disable both rules first.
+
+    ``ended`` is the event of a run's end, ``started_with`` all that one is started with. ``rests``
+    is what the engine changes only while the job is stopped, with all that a deploy may change.
     """
 
-    def __init__(self, scope: Construct, *, job: Job, starting: stepfunctions.IChainable) -> None:
-        super().__init__(scope, f"{job.application}-kept-running")
-        self.job, self.application = job, job.application
+    def __init__(
+        self,
+        scope: Construct,
+        application: str,
+        *,
+        starting: stepfunctions.IChainable,
+        started_with: Mapping[str, Any],
+        ended: events.EventPattern,
+        rests: tuple[Construct, Mapping[str, Any]] | None = None,
+    ) -> None:
+        super().__init__(scope, f"{application}-kept-running")
+        self.application, self.started_with, self.rests = application, started_with, rests
         self.machine = stepfunctions.StateMachine(
             self,
             "Starts",
@@ -63,11 +61,11 @@ class KeptRunning(Construct):
             ),
         )
         reason = "The delivery of a state machine's logs and traces has no resources to name."
-        rights.suppress(self.machine.role, "IAM5[Resource::*]", reason)
+        rights.suppress(self.machine.role, reason, "IAM5[Resource::*]")
         target = targets.SfnStateMachine(self.machine, input=events.RuleTargetInput.from_object({}))
         rule = partial(events.Rule, self, targets=[target])
         self.ended = rule(
-            "Ended", description="A streaming job ended: restart it", event_pattern=job.ended
+            "Ended", description="A streaming job ended: restart it", event_pattern=ended
         )
         again = rule(
             "LooksAgain",
@@ -83,7 +81,6 @@ LOOK_S: Final = 10
 LIMIT_MINUTES: Final = 55  # CloudFormation itself waits an hour
 _BY_CDK: Final = "CDK's own functions, which forward a deploy's calls; CDK chooses their runtime."
 _WAITER: Final = "CDK's own state machine, one step that calls one function until it is done."
-_VERSIONS: Final = "All versions of one function; CDK may call any of them."
 
 
 class JobRestarts(Construct):
@@ -114,14 +111,15 @@ class JobRestarts(Construct):
         """Have jobs restarted in this order, those that are started with something else."""
         earlier: CustomResource | None = None
         for kept in jobs:
-            after = self._resource(RESTARTED, kept, kept.job.started_with)
+            after = self._resource(RESTARTED, kept, kept.started_with)
             after.node.add_dependency(kept.machine)
             for rule in kept.rules:  # they would start what is ended to be deleted
                 rule.node.add_dependency(after)
             first = after
-            if kept.job.rests is not None:
-                first = self._resource(RESTED, kept, kept.job.rests_for)
-                kept.job.rests.node.add_dependency(first)
+            if kept.rests is not None:
+                resting, settings = kept.rests
+                first = self._resource(RESTED, kept, settings)
+                resting.node.add_dependency(first)
             if earlier is not None:
                 first.node.add_dependency(earlier)
             earlier = after
@@ -133,7 +131,7 @@ class JobRestarts(Construct):
             service_token=self._token,
             resource_type=f"Custom::{kind}",
             properties={
-                "job": kept.job.name,
+                "job": job_name(self, kept.application),
                 "application": f"{APPLICATION_PREFIX}{kept.application}",
                 "settings": Stack.of(self).to_json_string(settings),
                 "machine": kept.machine.state_machine_arn if kind == RESTARTED else "",
@@ -143,6 +141,7 @@ class JobRestarts(Construct):
     def _provider(self) -> custom.Provider:
         group = log_group(self, "Logs")
         called = self._called.function
+        role = partial(rights.role_of_caller, self, called=called, group=group)
         provider = custom.Provider(
             self,
             "Call",
@@ -150,27 +149,17 @@ class JobRestarts(Construct):
             is_complete_handler=called,
             query_interval=Duration.seconds(LOOK_S),
             total_timeout=Duration.minutes(LIMIT_MINUTES),
-            framework_on_event_role=self._role_of_cdk("Asks", group),
-            framework_complete_and_timeout_role=self._role_of_cdk("Looks", group),
+            framework_on_event_role=role("Asks"),
+            framework_complete_and_timeout_role=role("Looks"),
             log_group=group,
             disable_waiter_state_machine_logging=True,
         )
-        for rule, reason in {"L1": _BY_CDK, "SF1": _WAITER, "SF2": _WAITER}.items():
-            rights.suppress(provider, rule, reason)
+        rights.suppress(provider, _BY_CDK, "L1")
+        rights.suppress(provider, _WAITER, "SF1", "SF2")
         for name in ("framework-isComplete", "framework-onTimeout"):
             framework = cast("lambda_.Function", provider.node.find_child(name))
-            self._suppress_versions(provider, framework)
+            rights.suppress_versions(provider, framework)
         return provider
-
-    def _role_of_cdk(self, name: str, group: logs.LogGroup) -> iam.Role:
-        role = iam.Role(self, name, assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
-        group.grant_write(role)
-        self._suppress_versions(role, self._called.function)
-        return role
-
-    def _suppress_versions(self, caller: Construct, function: lambda_.Function) -> None:
-        seen = rights.seen_arn(function, function.function_arn, reader=self)
-        rights.suppress(caller, f"IAM5[Resource::{seen}:*]", _VERSIONS)
 
     def _grant(self, role: iam.Role) -> None:
         marks = (s3_keys.STOP_MARKERS, s3_keys.STARTED_MARKERS, s3_keys.HELD_APPLICATIONS)

@@ -8,13 +8,10 @@ from typing import Any, Final
 from fleetlane.events import job_arguments
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metrics import namespace_of
-from infra.stages import Stage
+from infra.stages import WORKER_CPUS, Stage
 
 APPLICATION_PREFIX: Final = "fleetlane-"
 LAKE_APPLICATION: Final = "lake"
-
-WORKER_CPUS: Final = 4
-"""On Glue's G.1X, and of our workers on EMR: each runs as many tasks."""
 
 CHILDREN_MAX: Final = 4
 """So many messages of a slow parser a task parses at once, where slots are left over."""
@@ -119,6 +116,8 @@ class SparkApplication:
             "lake_trigger_ms": stage.lake_trigger_ms,
             "archive_days": stage.raw_archive_days,
             "metrics_namespace": namespace_of(stage.name),
+            "stage": stage.name,
+            "openlineage_url": stage.openlineage_url,
             "lane": self.lane,
             "workers": executors,
             "children_max": min(CHILDREN_MAX, max(1, self.slots // stage.topic_partitions)),

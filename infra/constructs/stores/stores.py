@@ -1,10 +1,11 @@
 """The stores of a stage, as functions and jobs are given them, and how they are emptied."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from aws_cdk import Aws, CustomResource, Duration, Stack
+from aws_cdk import Aws, CustomResource, Duration
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
@@ -18,7 +19,7 @@ from fleetlane.events.s3_keys import UPLOADS
 from fleetlane.events.times import DAY_MS
 from fleetlane.events.topics import RawTopic, topic_settings
 from infra.constructs.platform_stack import log_group
-from infra.constructs.rights import grant, suppress, suppress_wildcard
+from infra.constructs.rights import grant, seen_arn, suppress, suppress_wildcard
 from infra.stages import BadStageError, Stage
 
 UPLOAD_QUEUE_DAYS: Final = 1
@@ -72,12 +73,19 @@ class UploadQueue(Construct):
         self, scope: Construct, name: str, *, bucket: s3.Bucket, key: kms.Key | None
     ) -> None:
         super().__init__(scope, name)
-        self._key = key
-        self.dead_letters = self._queue("DeadLetters", days=DEAD_LETTER_DAYS)
-        self.queue = self._queue(
+        queue = partial(
+            sqs.Queue,
+            self,
+            encryption=sqs.QueueEncryption.KMS if key else sqs.QueueEncryption.SQS_MANAGED,
+            encryption_master_key=key,
+            enforce_ssl=True,
+            visibility_timeout=Duration.seconds(AGAIN_AFTER_S),
+        )
+        self.dead_letters = queue("DeadLetters", retention_period=Duration.days(DEAD_LETTER_DAYS))
+        self.queue = queue(
             "Queue",
-            days=UPLOAD_QUEUE_DAYS,
-            dead=sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=RECEIVES_MAX),
+            retention_period=Duration.days(UPLOAD_QUEUE_DAYS),
+            dead_letter_queue={"queue": self.dead_letters, "max_receive_count": RECEIVES_MAX},
         )
         # Only that the sender is of this account: the bucket's own name is not known before it is
         # made, and S3 makes it only once it may send.
@@ -94,19 +102,6 @@ class UploadQueue(Construct):
             queue_configurations=[notified]
         )
         resource.node.add_dependency(self.queue)  # and on its policy: S3 tries it at once
-
-    def _queue(self, name: str, *, days: int, dead: sqs.DeadLetterQueue | None = None) -> sqs.Queue:
-        key = self._key
-        return sqs.Queue(
-            self,
-            name,
-            encryption=sqs.QueueEncryption.KMS if key else sqs.QueueEncryption.SQS_MANAGED,
-            encryption_master_key=key,
-            enforce_ssl=True,
-            retention_period=Duration.days(days),
-            visibility_timeout=Duration.seconds(AGAIN_AFTER_S),
-            dead_letter_queue=dead,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,16 +141,16 @@ class EmptiedBuckets(Construct):
             memory_size=256,
             timeout=Duration.minutes(15),
         )
-        suppress(self._function, "L1", "The jobs run 3.13 too; one version has to be looked after.")
+        suppress(self._function, "The jobs run 3.13 too; one version has to be looked after.", "L1")
 
     def add(self, bucket: s3.Bucket) -> None:
         """The first of all is emptied last: it has the others' access logs."""
-        logical_id = Stack.of(self).resolve(bucket.bucket_arn)["Fn::GetAtt"][0]
         grant(self._role, ["s3:ListBucketVersions", "s3:PutBucketPolicy"], [bucket.bucket_arn])
         of_objects = ["s3:DeleteObject", "s3:DeleteObjectVersion"]
         grant(self._role, of_objects, [bucket.arn_for_objects("*")])
         reason = "The bucket goes with its stack, and so does every object in it."
-        suppress_wildcard(self._role, f"<{logical_id}.Arn>/*", reason)
+        seen = seen_arn(bucket, bucket.bucket_arn, reader=self)
+        suppress_wildcard(self._role, f"{seen}/*", reason)
         emptied = CustomResource(
             self,
             bucket.node.id,
@@ -163,9 +158,6 @@ class EmptiedBuckets(Construct):
             resource_type="Custom::EmptiedBucket",
             properties={"bucket": bucket.bucket_name},
         )
-        emptied.node.add_dependency(self._role)  # and on its policy
-        if bucket.policy is not None:
-            emptied.node.add_dependency(bucket.policy)
-        if self._last is not None:
-            emptied.node.add_dependency(self._last)
+        needed = (self._role, bucket.policy, self._last)  # the role's own policy too
+        emptied.node.add_dependency(*(one for one in needed if one is not None))
         self._last = self._last or emptied

@@ -53,12 +53,9 @@ class BucketUploads(Construct):
         uploads = f"arn:aws:s3:::cdk-hnb659fds-assets-<AWS::AccountId>-{stack.region}/*"
         ours = f"{seen_arn(self.bucket, self.bucket.bucket_arn, reader=self)}/*"
         function = next(one for one in stack.node.children if "BucketDeployment" in one.node.id)
-        suppress(function, "L1", _BY_CDK)
-        suppress(function, BASIC_LAMBDA_POLICY, _BY_CDK)
-        for resource in (uploads, ours):
-            suppress(function, f"IAM5[Resource::{resource}]", _BY_CDK)
-        for action in _ITS_ACTIONS:
-            suppress(function, f"IAM5[Action::{action}]", _BY_CDK)
+        suppress(function, _BY_CDK, "L1", BASIC_LAMBDA_POLICY)
+        suppress(function, _BY_CDK, *(f"IAM5[Resource::{one}]" for one in (uploads, ours)))
+        suppress(function, _BY_CDK, *(f"IAM5[Action::{one}]" for one in _ITS_ACTIONS))
         return uploaded
 
 

@@ -1,17 +1,11 @@
 """What ``fleetlane demo`` shows."""
 
 import io
-from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
-from fleetlane.cli.commands.platform.demo import (
-    ProgressShown,
-    commands_to_try,
-    ledger_table,
-    progress_line,
-)
+from fleetlane.cli.commands.platform.demo import commands_to_try, ledger_table, progress_line
 from local.demo.demo import DemoProgress
 from operations.ledger.reconciliation import Ledger
 
@@ -38,16 +32,6 @@ def test_a_line_says_how_far_the_fleet_is_and_where_messages_are_durable() -> No
     line = progress_line(PROGRESS)
 
     assert line == "10 s: sent 12,000 of 12,500; accepted: 10,950 in kafka, 50 in spool"
-
-
-def test_a_line_comes_every_few_seconds() -> None:
-    screen = io.StringIO()
-    shown = ProgressShown(Console(file=screen))
-
-    for elapsed_s in (9.0, 10.0, 12.5):
-        shown(replace(PROGRESS, elapsed_s=elapsed_s))
-
-    assert screen.getvalue().count("\n") == 2
 
 
 def test_the_ledgers_table_shows_every_number() -> None:

@@ -42,6 +42,46 @@ def test_a_device_is_not_registered_twice(device: Device, key_file: Path) -> Non
     assert (result.exit_code, "exists already" in result.stderr) == (1, True)
 
 
+def test_a_device_has_the_attributes_that_were_set_last(
+    device: Device, stores: DeviceStores, key_file: Path
+) -> None:
+    added(device, "d-1", key_file)
+
+    device("attributes", "d-1", "line=3")
+    result = device("attributes", "d-1", "site=Ulm = north", "floor=2")
+
+    found = stores.registry.find("d-1")
+    assert found is not None
+    assert (result.exit_code, found.attributes) == (0, {"site": "Ulm = north", "floor": "2"})
+    assert json.loads(device("show", "d-1", "--json").stdout)["attributes"] == found.attributes
+
+
+@pytest.mark.parametrize("given", ["site", "id=1", 'site=a"b', "Site=Ulm"])
+def test_what_is_no_attribute_is_refused_and_the_others_stay(
+    device: Device, stores: DeviceStores, key_file: Path, given: str
+) -> None:
+    added(device, "d-1", key_file)
+    device("attributes", "d-1", "line=3")
+
+    result = device("attributes", "d-1", given)
+
+    found = stores.registry.find("d-1")
+    assert (result.exit_code, found and found.attributes) == (1, {"line": "3"})
+
+
+def test_a_device_that_is_replaced_keeps_its_attributes(
+    device: Device, stores: DeviceStores, key_file: Path
+) -> None:
+    added(device, "d-1", key_file)
+    device("attributes", "d-1", "site=Ulm")
+
+    added(device, "d-1", key_file, "--replace")
+
+    found = stores.registry.find("d-1")
+    assert found is not None
+    assert found.attributes == {"site": "Ulm"}
+
+
 def test_a_device_that_is_replaced_stays_revoked(
     device: Device, stores: DeviceStores, key_file: Path, tmp_path: Path
 ) -> None:

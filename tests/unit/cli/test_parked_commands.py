@@ -13,14 +13,14 @@ from typer.testing import CliRunner
 from clients.kafka.reader import KafkaUnreadableError
 from fleetlane.cli.commands import parked as parked_list
 from fleetlane.cli.commands.message.replay import carry_out
-from fleetlane.cli.commands.parked import ParkedOptions, PayloadsExpiredError, exported
+from fleetlane.cli.commands.parked import ParkedOptions, exported
 from fleetlane.cli.main import app
 from fleetlane.events.envelope import KafkaPosition, PayloadReference, Record
 from fleetlane.events.errors import ParkedReason
 from operations.endpoints import Endpoints
 from operations.messages.parked import ParkedFilter, newest_parked
 from operations.platform import Platform
-from operations.replay.landing import NextAttempt, ReplayPlan
+from operations.replay.landing import NextAttempt, PayloadsExpiredError, ReplayPlan
 from tests.unit.operations.stored_messages import (
     ARRIVAL_MS,
     OTHER_ID,
@@ -118,7 +118,7 @@ def test_a_dry_run_says_what_would_be_done(capsys: pytest.CaptureFixture[str]) -
     assert capsys.readouterr().out.splitlines() == [
         "201 messages would be replayed, revision 0, 1",
         "estimated time: 2 s or more",
-        "1 left out, parsed since; --again includes them",
+        "1 left out, parsed since; parked replay --again includes them",
         "3 left out: their envelopes cannot be read",
     ]
 

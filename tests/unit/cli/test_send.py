@@ -5,7 +5,7 @@ import json
 import httpx
 import pytest
 
-from clients.device_api import MessageRefusedError, message_url, receipt_of
+from clients.device_api import MessageRefusedError, content_of, message_url
 from fleetlane.cli.commands.message.send import (
     MessageParkedError,
     NoOutcomeError,
@@ -54,7 +54,7 @@ def test_an_address_may_end_in_a_slash() -> None:
 def test_a_receipt_is_returned_as_it_came() -> None:
     answer = httpx.Response(202, json={"id": "1ab", "lane": "standard"})
 
-    assert receipt_of(answer) == {"id": "1ab", "lane": "standard"}
+    assert content_of(answer, wanted=202) == {"id": "1ab", "lane": "standard"}
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_receipt_is_returned_as_it_came() -> None:
 )  # fmt: skip
 def test_a_refusal_tells_status_tag_and_why(answer: httpx.Response, told: str) -> None:
     with pytest.raises(MessageRefusedError) as caught:
-        receipt_of(answer)
+        content_of(answer, wanted=202)
 
     assert str(caught.value) == told
 

@@ -132,11 +132,14 @@ def test_no_line_is_wider_than_the_terminal_and_no_text_is_cut(
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_all_of_a_row_is_there_whatever_the_width(width: int) -> None:
+def test_all_of_a_row_is_there_whatever_the_width(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
     row = [f"value{number}" for number in range(20)]
     names = [f"name{number}" for number in range(20)]
 
-    text = "\n".join(table_lines(names, [row], width=width))
+    text = "\n".join(table_lines(names, [row]))
 
     assert all(value in text for value in row)
 

@@ -7,6 +7,7 @@ import pytest
 
 from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.cli.commands.message.why import trace_json, trace_lines
+from fleetlane.cli.output.times import EXACT
 from fleetlane.events.metadata import Outcome
 from operations.messages.trace import MessageTrace, message_trace
 from tests.unit.operations.stored_messages import ARRIVAL_MS, RAW_ID, FakeStore, message_of
@@ -32,7 +33,7 @@ def trace() -> MessageTrace:
 
 
 def test_the_way_is_reported_in_order(trace: MessageTrace) -> None:
-    lines = list(trace_lines(trace, BODY, None))
+    lines = list(trace_lines(trace, BODY, None, EXACT))
 
     assert lines[:2] == [f"message {RAW_ID}", "device  d-17 (valve 2.1)"]
     assert [line[26:] for line in lines if line.startswith("2026-")] == [
@@ -50,7 +51,7 @@ def test_the_way_is_reported_in_order(trace: MessageTrace) -> None:
 
 
 def test_it_fits_on_a_screen_and_says_which_revision_counts(trace: MessageTrace) -> None:
-    lines = list(trace_lines(trace, BODY, None))
+    lines = list(trace_lines(trace, BODY, None, EXACT))
 
     assert len(lines) < 30
     assert "outcome: parsed" in lines
@@ -59,7 +60,7 @@ def test_it_fits_on_a_screen_and_says_which_revision_counts(trace: MessageTrace)
 
 
 def test_the_first_bytes_are_shown_as_hex(trace: MessageTrace) -> None:
-    lines = list(trace_lines(trace, BODY, None))
+    lines = list(trace_lines(trace, BODY, None, EXACT))
 
     first = "  0000  30 31 32 33 34 35 36 37 38 39 3a 3b 3c 3d 3e 3f  0123456789:;<=>?"
     assert first in lines
@@ -67,13 +68,13 @@ def test_the_first_bytes_are_shown_as_hex(trace: MessageTrace) -> None:
 
 
 def test_why_there_are_no_bytes_is_reported(trace: MessageTrace) -> None:
-    lines = list(trace_lines(trace, None, PayloadMissingError("payloads/1")))
+    lines = list(trace_lines(trace, None, PayloadMissingError("payloads/1"), EXACT))
 
     assert lines[-1] == "no bytes: there is no payload payloads/1"
 
 
 def test_no_control_character_of_a_device_is_shown(trace: MessageTrace) -> None:
-    text = "\n".join(trace_lines(trace, b"\x1b\n\xff", None))
+    text = "\n".join(trace_lines(trace, b"\x1b\n\xff", None, EXACT))
 
     assert "\x1b" not in text
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.s3.upload_form import IssuedUpload, NotIssuedError, issued_from
+from clients.s3.upload_bucket import IssuedUpload, NotAnUploadError, issued_from
 
 VISIBLE = "".join(map(chr, range(33, 127)))
 METADATA_BYTES_MAX = 2048
@@ -32,7 +32,7 @@ uploads = st.builds(
 def test_it_is_read_as_it_was_written(upload: IssuedUpload) -> None:
     metadata = upload.to_metadata()
 
-    assert issued_from(metadata) == upload
+    assert issued_from(metadata, key="uploads/x") == upload
 
 
 @given(uploads)
@@ -45,5 +45,5 @@ def test_it_fits_into_s3_s_metadata_without_a_character_to_escape(upload: Issued
 
 @given(st.text(max_size=100))
 def test_anything_else_is_refused(metadata: str) -> None:
-    with pytest.raises(NotIssuedError):
-        issued_from(metadata)
+    with pytest.raises(NotAnUploadError, match="its metadata were not written by Fleetlane"):
+        issued_from(metadata, key="uploads/x")

@@ -2,6 +2,13 @@
 
 from hypothesis import strategies as st
 
+from fleetlane.events.attributes import (
+    ATTRIBUTE_PATTERN,
+    ATTRIBUTES_MAX,
+    RESERVED,
+    VALUE_PATTERN,
+    attributes_text,
+)
 from fleetlane.events.envelope import REVISION_MAX, Header, Message, PayloadReference
 from fleetlane.events.lanes import Lane
 from fleetlane.events.times import MILLIS_MAX
@@ -36,6 +43,7 @@ FULL = Message(
     revision=3,
     device_type="acme-t1",
     firmware="2.1.0",
+    attributes='{"line":"3","site":"Ulm"}',
     start_millis=-5,
     end_millis=7,
     body_encoding="gzip",
@@ -47,6 +55,11 @@ FULL = Message(
 names = st.from_regex(r"[a-z][a-z0-9-]{0,47}", fullmatch=True)
 device_ids = st.from_regex(r"[A-Za-z0-9._-]{1,64}", fullmatch=True)
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+attributes = st.dictionaries(
+    st.from_regex(ATTRIBUTE_PATTERN, fullmatch=True).filter(lambda name: name not in RESERVED),
+    st.from_regex(VALUE_PATTERN, fullmatch=True),
+    max_size=ATTRIBUTES_MAX,
+)
 counts = st.integers(0, 10**18 - 1)
 moments = st.integers(-(10**18) + 1, 10**18 - 1)
 other_headers: st.SearchStrategy[list[Header]] = st.lists(
@@ -82,6 +95,7 @@ def messages(draw: st.DrawFn) -> Message:
         revision=draw(st.integers(0, REVISION_MAX)),
         device_type=draw(st.none() | names),
         firmware=draw(st.none() | texts),
+        attributes=draw(attributes.map(attributes_text)),
         start_millis=draw(st.none() | moments),
         end_millis=draw(st.none() | moments),
         body_encoding=draw(st.none() | texts),

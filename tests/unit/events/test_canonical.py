@@ -55,8 +55,9 @@ def test_a_canonical_event_is_these_bytes() -> None:
             '{"specversion":"1.0","source":"/devices/d-17","type":"thermo",'
             '"datacontenttype":"application/json",'
             f'"rawid":"{RAW_ID}","arrivalmillis":"1793714709123","parser":"acme-thermo@1.2.0",'
-            f'"revision":3,"id":"{RAW_ID}-0","time":"1970-01-01T00:00:01.000Z","timequality":"ok",'
-            '"data":{"celsius":21.5,"at":"ü"}}'
+            '"revision":3,"devicetype":"acme-t1","firmware":"2.1.0",'
+            f'"id":"{RAW_ID}-0","time":"1970-01-01T00:00:01.000Z",'
+            '"timequality":"ok","data":{"celsius":21.5,"at":"ü"}}'
         ).encode()
     )
 
@@ -89,7 +90,17 @@ def test_a_written_event_reads_back(message: Message, data: dict[str, object]) -
         timequality=TimeQuality.OK,
         data=data,
         time="1970-01-01T00:00:01.000Z",
+        devicetype=message.device_type,
+        firmware=message.firmware or None,
     )
+
+
+def test_of_a_device_s_attributes_those_that_are_named_come_along() -> None:
+    prefix = message_prefix(FULL, parser="json@0.1.0", attributes=("site", "owner"))
+
+    value = json.loads(canonical_value(prefix, event_id="i", time=OK, data=b"{}"))
+
+    assert (value["site"], "line" in value, "owner" in value) == ("Ulm", False, False)
 
 
 def test_attributes_of_a_later_version_are_ignored() -> None:

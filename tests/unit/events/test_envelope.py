@@ -40,6 +40,7 @@ def test_every_optional_field_has_its_header() -> None:
         "ce_revision": b"3",
         "ce_devicetype": b"acme-t1",
         "ce_firmware": b"2.1.0",
+        "ce_attributes": b'{"line":"3","site":"Ulm"}',
         "ce_startmillis": b"-5",
         "ce_endmillis": b"7",
         "ce_bodyencoding": b"gzip",

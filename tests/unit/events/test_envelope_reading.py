@@ -69,6 +69,9 @@ BAD = [
     ("ce_datasha256", b"A" * 64),
     ("ce_truncatedfrom", b"-1"),
     ("ce_via", b"gw/3"),
+    ("ce_attributes", b'{"source":1}'),
+    ("ce_attributes", b'{"site":"a\\"b"}'),
+    ("ce_attributes", b"{}"),
 ]
 
 

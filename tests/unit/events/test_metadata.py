@@ -26,8 +26,8 @@ RECEIVED_FIELDS = """
 """
 PARSED_FIELDS = """
     id attempt device_id stream lane source_topic source_partition source_offset outcome reason
-    put_off parser revision instead_of events parse_us inflated_bytes first_event_ms last_event_ms
-    received_ms parsed_ms
+    put_off parser revision instead_of events parse_us inflated_bytes output_bytes
+    first_event_ms last_event_ms received_ms parsed_ms
 """
 
 counts = st.integers(0, 2**63 - 1)
@@ -51,6 +51,7 @@ parsed_rows = st.builds(
     events=counts,
     parse_us=counts,
     inflated_bytes=counts,
+    output_bytes=counts,
     first_event_ms=st.none() | st.integers(-(2**63), 2**63 - 1),
     last_event_ms=st.none() | st.integers(-(2**63), 2**63 - 1),
 )

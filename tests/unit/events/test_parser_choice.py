@@ -1,3 +1,5 @@
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,6 +72,45 @@ def test_a_version_of_thousands_of_digits_is_just_no_fit(firmware: str) -> None:
     flow = flow_of(ParserRule(use="new", firmware=">=2"))
 
     assert used(flow, firmware=firmware) is None
+
+
+CANARY = flow_of(ParserRule(use="new==2.0", firmware=">=2", share=0.05), ParserRule(use="old==1.9"))
+
+
+def test_a_rule_with_a_share_is_for_so_many_devices_and_the_others_go_on() -> None:
+    rules = Counter(
+        getattr(
+            parser_rule_for(
+                CANARY, device_type=None, firmware="2.1", canaries=CANARY.canaries_for(f"d-{n}")
+            ),
+            "use",
+            None,
+        )
+        for n in range(10_000)
+    )
+
+    assert set(rules) == {"new==2.0", "old==1.9"}
+    assert 400 < rules["new==2.0"] < 600
+
+
+def test_a_share_that_grows_keeps_its_devices() -> None:
+    small, large = (ParserRule(use="new==2.0", share=share) for share in (0.1, 0.3))
+    devices = [f"d-{n}" for n in range(1_000)]
+
+    assert {one for one in devices if small.takes(one)} < {
+        one for one in devices if large.takes(one)
+    }
+
+
+def test_another_version_has_other_devices() -> None:
+    one, other = (ParserRule(use=f"new=={version}", share=0.5) for version in ("2.0", "2.1"))
+    devices = [f"d-{n}" for n in range(1_000)]
+
+    assert 350 < sum(one.takes(device) != other.takes(device) for device in devices) < 650
+
+
+def test_a_device_that_is_not_known_is_in_no_share() -> None:
+    assert used(CANARY, firmware="2.1") == "old==1.9"
 
 
 @given(st.text() | st.from_regex(r"v?[0-9]+(\.[0-9]+){0,3}((a|rc|\.post|\.dev|\+)[0-9]+)?"))

@@ -3,7 +3,7 @@
 import pytest
 
 from fleetlane.events.flows.files import flow_from_toml
-from fleetlane.events.flows.flow import Flow
+from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.flows.rule_coverage import gaps, overlaps
 
 
@@ -78,3 +78,14 @@ def test_gaps_are_reported_for_each_kind_of_device() -> None:
         "a device of type t1 that declares no firmware fits no [[parsers]]: it is parked",
         "a device that declares no firmware fits no [[parsers]]: it is parked",
     ]
+
+
+def test_a_rule_with_a_share_overlaps_with_none_after_it_and_fills_no_gap() -> None:
+    canary = ParserRule(use="json", share=0.1)
+    alone, beside = (
+        Flow(stream="gps", owner="acme", parsers=parsers)
+        for parsers in ((canary,), (canary, ParserRule(use="csv")))
+    )
+
+    assert [*overlaps(beside), *gaps(beside)] == []
+    assert list(gaps(alone)) == ["a device fits no [[parsers]]: it is parked"]

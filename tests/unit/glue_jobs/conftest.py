@@ -174,10 +174,10 @@ def lane_parser(
     sandboxes: ParsesRuns,
     request: pytest.FixtureRequest,
 ) -> Callable[[Lane], LaneParser]:
-    def made(lane: Lane) -> LaneParser:
+    def made(lane: Lane, flow: str = FLOW) -> LaneParser:
         parser = LaneParser(
             budgets=FlowBudgets(lane, LANE_LIMITS[lane]),
-            parsers=chosen_parsers(FixedFlows(FLOW), sandboxes, LANE_LIMITS[lane]),
+            parsers=chosen_parsers(FixedFlows(flow), sandboxes, LANE_LIMITS[lane]),
             payloads=Payloads(
                 landed=payload_bucket, parked=parked_bucket, parked_bucket="parked-bucket"
             ),

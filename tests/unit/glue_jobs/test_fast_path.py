@@ -23,6 +23,7 @@ FULL = message_of(
     start_millis=5,
     end_millis=ARRIVAL_MILLIS,
     via="gateway-1",
+    attributes='{"site":"Ulm"}',
     slow_tries=1,
 )
 VALUES = st.one_of(
@@ -73,7 +74,7 @@ def test_messages_of_one_kind_have_stream_device_type_and_firmware_in_common(
 ) -> None:
     fast = read([(one, BODY) for one in headers])
 
-    kinds = [[message_from(headers[row], BODY) for row in rows] for rows in fast.kinds()]
+    kinds = [[message_from(headers[row], BODY) for row in rows] for rows in fast.kinds(dict)]
 
     assert sum(map(len, kinds)) == fast.is_fast.sum()
     found = [{(one.stream, one.device_type, one.firmware) for one in kind} for kind in kinds]

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, PAYLOAD_BYTES_MAX, Lane
+from fleetlane.parsers.sandbox.budgets import OWNER_FLOWS
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.runs import Assignment
-from fleetlane.parsers.sandbox.time_budget import OWNER_FLOWS
 from glue_jobs.parse_lane.budgets import SLOW_FLOW_S_MAX, FlowBudgets
 from tests.unit.glue_jobs.conftest import message_of
 

@@ -8,7 +8,7 @@ from fleetlane.events.flows.flow import Flow, ObjectiveRule, ParserRule
 from fleetlane.events.metadata import Alert, AlertKind
 from fleetlane.events.metrics import JobMetric
 from fleetlane.events.times import HOUR_MS
-from glue_jobs.fleet_watch.flow_hours import CONCLUDED_MIN, WEEK_MS, FlowHour, findings
+from glue_jobs.fleet_watch.flow_hours import CONCLUDED_MIN, WEEK_MS, FlowHour, unusual
 from glue_jobs.fleet_watch.flow_watch import SILENT_MS, FlowWatch
 from glue_jobs.fleet_watch.objectives import ObjectiveHour, burning
 
@@ -72,7 +72,8 @@ class Watch:
 
 
 def kinds(hours: Iterable[FlowHour], *, at_ms: int = NOW_MS) -> list[AlertKind]:
-    return [one.kind for one in findings(hours, at_ms=at_ms, streams={"gps"})]
+    found = unusual(hours, hour_ms=at_ms, flows={"gps": GPS}, now_ms=at_ms)
+    return [one.kind for one in found]
 
 
 def test_fewer_devices_than_in_the_same_hour_of_other_weeks_are_reported_to_the_flows_owner() -> (
@@ -222,9 +223,10 @@ def last_hours(count: int, *others: ObjectiveHour) -> list[ObjectiveHour]:
     return list((hours | {hour.hour_ms: hour for hour in others}).values())
 
 
-def burnt(*hours: ObjectiveHour) -> list[tuple[int, int, int]]:
-    found = burning(hours, at_ms=NOW_MS, flows={"door": DOOR, "gps": GPS})
-    return [(one.hours, one.late, one.late_max) for one in found]
+def burnt(*hours: ObjectiveHour) -> list[tuple[int | None, int | None, int | None]]:
+    flows = {"door": DOOR, "gps": GPS}
+    found = burning(hours, hour_ms=NOW_MS, flows=flows, now_ms=NOW_MS)
+    return [(one.window_s, one.late, one.late_max) for one in found]
 
 
 def test_an_hour_that_burns_its_flows_budget_is_reported_to_the_owner() -> None:
@@ -246,9 +248,9 @@ def test_an_hour_that_burns_its_flows_budget_is_reported_to_the_owner() -> None:
 def test_a_slow_burn_needs_more_hours_than_a_fast_one() -> None:
     assert burnt(*last_hours(72, late(100))) == []
     assert burnt(*last_hours(72, *(late(100, hours_ago=back) for back in range(6)))) == [
-        (6, 600, 60)
+        (6 * 3_600, 600, 60)
     ]
-    assert burnt(*(late(15, hours_ago=back) for back in range(72))) == [(72, 1_080, 720)]
+    assert burnt(*(late(15, hours_ago=back) for back in range(72))) == [(72 * 3_600, 1_080, 720)]
 
 
 def test_a_burn_that_is_over_is_no_longer_reported() -> None:
@@ -262,7 +264,7 @@ def test_a_budget_that_lasts_is_nobodys_business() -> None:
 
 def test_few_messages_burn_nothing() -> None:
     assert burnt(late(19, messages=19)) == []
-    assert burnt(late(20, messages=20)) == [(1, 20, 0)]
+    assert burnt(late(20, messages=20)) == [(3_600, 20, 0)]
 
 
 def test_a_flow_without_an_objective_burns_nothing() -> None:

@@ -8,11 +8,11 @@ import pytest
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import LANE_LIMITS, Lane
 from fleetlane.events.metadata import Deferral, parsed_from
+from fleetlane.parsers.sandbox.budgets import TimeBudget
 from fleetlane.parsers.sandbox.canonical_records import Columns
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Attempt, Result, Verdict
 from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
@@ -38,10 +38,8 @@ class BusyParsers:
     def __init__(self, verdict: Verdict) -> None:
         self._verdict = verdict
 
-    def parsed(
-        self, run: Run, time_budget: TimeBudget, *, children_max: int = 1
-    ) -> Iterator[Result]:
-        assert time_budget.left_us(run.assignment) > 0
+    def parsed(self, run: Run, budget: TimeBudget, *, children_max: int = 1) -> Iterator[Result]:
+        assert budget.left_us(run.assignment) > 0
         attempts = [(place, Attempt(self._verdict)) for place in range(len(run.bodies))]
         yield Result(attempts, Columns().taken(run.assignment.topics))
 

@@ -63,6 +63,32 @@ def test_an_attempt_is_reported_to_the_fleet(lane_parser: Lanes) -> None:
     assert parsed.parsed_ms == NOW_MS
 
 
+@pytest.mark.parametrize("encoding", [None, "gzip"])
+def test_the_bytes_of_its_events_are_counted_for_each_message(
+    lane_parser: Lanes, encoding: str | None
+) -> None:
+    bodies = [BODY, b"[]", b"{nope", b'{"at": 1}', BODY]
+    messages = [
+        message_of(
+            body if encoding is None else gzip.compress(body),
+            body_encoding=encoding,
+            raw_id=f"1{place:032x}",
+        )
+        for place, body in enumerate(bodies)
+    ]
+
+    rows = rows_of(lane_parser(Lane.STANDARD).outputs_of(raw_batch(map(record_of, messages))))
+
+    told = [parsed_from(row.value or b"") for row in rows if row.topic == "fleet.parsed"]
+    put_out = Counter[str]()
+    for row in rows:
+        if row.topic.startswith("canonical."):
+            put_out[canonical_event_from(row.value or b"").rawid] += len(row.value or b"")
+    assert {one.id: one.output_bytes for one in told} == {
+        one.raw_id: put_out[one.raw_id] for one in messages
+    }
+
+
 def test_a_message_without_events_is_empty_and_neither_lost_nor_parked(lane_parser: Lanes) -> None:
     (told,) = rows_of(
         lane_parser(Lane.STANDARD).outputs_of(raw_batch([record_of(message_of(b"[]"))]))

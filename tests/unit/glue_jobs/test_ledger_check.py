@@ -22,7 +22,6 @@ from fleetlane.events.topics import FLEET_PARSED
 from glue_jobs.engine.hours import spans_of
 from glue_jobs.standing_ledger.balance import (
     Counted,
-    LandedHour,
     LedgerHour,
     MissingMessage,
     alerts_of,
@@ -35,7 +34,7 @@ from tests.contract.aws_in_process import buckets
 
 HOUR = 500_000 * HOUR_MS
 HALF_PAST = HOUR + HOUR_MS // 2
-LANDED = LandedHour(
+LANDED = LedgerHour(
     hour_ms=HOUR, stream="gps", lane="standard", landed=5, landed_before=5, parsed=5
 )
 MISSING = MissingMessage(id="1ab", sha256=None, problem="its lane read it, and nothing came of it")
@@ -107,11 +106,7 @@ def test_streams_without_a_flow_are_compared_as_one() -> None:
 
     rows = balanced(others, known, hours={HOUR})
 
-    assert {row.landed.stream: row.not_landed for row in rows} == {
-        NO_FLOW_STREAM: 1,
-        "new": 0,
-        "newer": 0,
-    }
+    assert {row.stream: row.not_landed for row in rows} == {NO_FLOW_STREAM: 1, "new": 0, "newer": 0}
 
 
 def test_what_came_before_its_stream_had_a_flow_is_none_that_did_not_land() -> None:
@@ -141,12 +136,11 @@ def test_what_was_accepted_in_a_lane_where_nothing_landed_has_a_row() -> None:
 
     [row] = balanced([], known, hours={HOUR})
 
-    assert (row.landed.landed, row.accepted, row.not_landed) == (0, 3, 3)
+    assert (row.landed, row.accepted, row.not_landed) == (0, 3, 3)
 
 
 def test_alerts_name_each_missing_message_with_the_same_id_every_time() -> None:
-    landed = replace(LANDED, missing=1, missing_messages=(MISSING,))
-    hour = LedgerHour(landed=landed, accepted=5, not_landed=2)
+    hour = replace(LANDED, missing=1, missing_messages=(MISSING,), accepted=5, not_landed=2)
 
     alerts = list(alerts_of([hour], now_ms=HALF_PAST))
 
@@ -213,7 +207,7 @@ class Rig:
     The lake is level with everything, but for so many ``attempts``.
     """
 
-    landed: list[LandedHour]
+    landed: list[LedgerHour]
     now_ms: int = HALF_PAST
     attempts: int = 0
     tables: FakeTables = field(default_factory=FakeTables)
@@ -232,7 +226,6 @@ class Rig:
             send=self._send,
             publish=self.published.append,
             now_ms=lambda: self.now_ms,
-            settled_after_ms=900_000,
             has_archive=True,
         )
 
@@ -244,7 +237,7 @@ class Rig:
 
     def _landed(
         self, hours: Collection[int], noted: NotedPositions, until_ms: int
-    ) -> Sequence[LandedHour]:
+    ) -> Sequence[LedgerHour]:
         self.asked.append(set(hours))
         return [one for one in self.landed if one.hour_ms in hours]
 

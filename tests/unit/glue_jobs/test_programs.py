@@ -14,9 +14,9 @@ from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.flows.flow import ParserRule
 from fleetlane.events.lanes import LANE_LIMITS, Lane
+from fleetlane.parsers.sandbox.budgets import TimeBudget
 from fleetlane.parsers.sandbox.results import Result
 from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from glue_jobs.parse_lane.parsers.choices import NoParser
 from glue_jobs.parse_lane.parsers.programs import FETCHES_MAX, FoundProgram, Programs
 from tests.unit.glue_jobs.conftest import NoArtifacts
@@ -25,9 +25,7 @@ from tests.unit.glue_jobs.conftest import NoArtifacts
 class LoadsAll:
     """Sandboxes that are never asked to parse."""
 
-    def parsed(
-        self, run: Run, time_budget: TimeBudget, *, children_max: int = 1
-    ) -> Iterator[Result]:
+    def parsed(self, run: Run, budget: TimeBudget, *, children_max: int = 1) -> Iterator[Result]:
         raise NotImplementedError
 
     def loaded(self, program: Program, owner: str) -> Loaded:

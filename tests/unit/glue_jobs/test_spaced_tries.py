@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from fleetlane.events.lanes import LANE_LIMITS, Lane
-from fleetlane.parsers.sandbox.time_budget import OWNER_FLOWS
+from fleetlane.parsers.sandbox.budgets import OWNER_FLOWS
 from glue_jobs.parse_lane.budgets import SLOW_FLOW_S_MAX
 from glue_jobs.parse_lane.parse import spaced_tries
 

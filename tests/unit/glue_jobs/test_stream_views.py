@@ -192,8 +192,8 @@ def test_the_query_of_the_events_puts_the_views(
 
 @pytest.mark.parametrize(
     "other",
-    [{"tables": LakeTables.FLEET}, {"lake_catalog_uri": "jdbc:x"}, {"flows_bucket": None}],
-    ids=["the fleet's tables", "a laptop's catalog", "no flows"],
+    [{"tables": LakeTables.FLEET}, {"lake_catalog_uri": "jdbc:x"}],
+    ids=["the fleet's tables", "a laptop's catalog"],
 )
 def test_nobody_else_does(other: dict[str, Any]) -> None:
     assert stream_views(replace(ARGUMENTS, **other)) is None

@@ -5,8 +5,6 @@ import math
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import msgspec
-
 from clients.devices.registry import RegisteredDevice
 from clients.flows.store import FlowsNotPublishedError
 from clients.kafka.producer import NotDurableError, RecordRefusedError
@@ -14,7 +12,6 @@ from clients.kafka.producer_record import ProducerRecord
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
 from clients.s3.spool import Spooled, SpoolUnavailableError, Waiting, records_in, spooled_bytes
 from fleetlane.events.envelope import KafkaPosition, PayloadReference
-from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows
 from fleetlane.events.flows.flow import Flow
 
@@ -140,39 +137,16 @@ class FakeSpool:
 
 
 class FakeFlows:
-    """Published flows in memory; ``versions`` by name."""
+    """The flows in force, in memory; ``is_up`` says whether they can be read."""
 
     def __init__(self, *flows: Flow) -> None:
-        self.versions = {"v1": PublishedFlows(version="v1", flows=flows)}
-        self.current_version: str | None = "v1"
-
-    def published(self, version: str) -> PublishedFlows:
-        if version not in self.versions:
-            raise FlowsNotPublishedError(version)
-        return self.versions[version]
-
-    def publish(self, flows: Iterable[Flow], artifacts: Iterable[FlowArtifact] = ()) -> str:
-        published = PublishedFlows.of(flows, artifacts)
-        self.versions[published.version] = published
-        return published.version
-
-    def make_current(
-        self,
-        version: str,
-        *,
-        owners: Mapping[str, tuple[str, ...]] | None = None,
-        in_place_of: str | None = None,
-    ) -> PublishedFlows:
-        assert in_place_of in (None, self.current_version)
-        self.current_version = version
-        known = self.published(version)
-        self.versions[version] = msgspec.structs.replace(known, owners=owners or {})
-        return self.published(version)
+        self.is_up = True
+        self._flows = PublishedFlows(version="v1", flows=flows)
 
     def current(self) -> PublishedFlows:
-        if self.current_version is None:
+        if not self.is_up:
             raise FlowsNotPublishedError("current")
-        return self.versions[self.current_version]
+        return self._flows
 
 
 class FakeDevices:

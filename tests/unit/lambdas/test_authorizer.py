@@ -111,6 +111,15 @@ def test_the_functions_behind_learn_who_sends() -> None:
     }
 
 
+def test_the_functions_behind_learn_a_device_s_attributes() -> None:
+    known = replace(QUARANTINED.registered(), attributes={"site": "Ulm", "line": "3"})
+    devices = FakeDevices(known)
+
+    answer = authorize(event(f"Bearer {QUARANTINED.token()}"), devices=devices)
+
+    assert answer["context"]["attributes"] == '{"line":"3","site":"Ulm"}'
+
+
 def test_a_quarantined_device_is_allowed() -> None:
     answer = authorize(event(f"Bearer {QUARANTINED.token()}"), devices=DEVICES)
 

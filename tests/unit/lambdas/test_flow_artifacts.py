@@ -1,20 +1,22 @@
 """A version whose parsers are unavailable is not activated."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
-from clients.flows.parser_store import ArtifactMissingError, ArtifactUnavailableError, ParserStore
-from clients.flows.store import FlowsOvertakenError, FlowStore
-from fleetlane.events.flows.artifacts import FlowArtifact, Manifest
-from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
-from lambdas.flow_activation.service import Artifacts, FlowsRefusedError, OwnersVersions, activate
+from clients.flows.parser_store import ArtifactUnavailableError, ParserStore
+from clients.flows.store import FlowsOvertakenError
+from fleetlane.events.flows.artifacts import FlowArtifact
+from fleetlane.events.flows.files import flow_from_toml
 from tests.contract.aws_in_process import buckets
 from tests.team_artifacts import team_artifact
 from tests.unit.lambdas.fakes import FakeKafka
+from tests.unit.lambdas.test_flow_activation import BUCKET, World
 
 USE = "tank-level==1.0"
 FLOW = f"""
@@ -26,64 +28,38 @@ device_types = ["gateway"]
 [[parsers]]
 use = "{USE}"
 """
+TANK = flow_from_toml(FLOW, file="tank.toml")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bucket:
-    """A bucket with the artifact deployed, and a version without team parsers in force."""
+class Deployed(World):
+    """A bucket with the artifact deployed."""
 
-    flows: FlowStore
-    parsers: ParserStore
     artifact: FlowArtifact
 
-    def publish(self, *artifacts: FlowArtifact) -> str:
-        return self.flows.publish([flow_from_toml(FLOW, file="tank.toml")], artifacts)
-
-    def activate(
-        self,
-        version: str,
-        *,
-        artifacts: Artifacts | None = None,
-        known: PublishedFlows | None = None,
-    ) -> None:
-        activate(
-            version,
-            store=self.flows,
-            topics=FakeKafka([]),
-            artifacts=artifacts or self.parsers,
-            current=known,
-            owners=OwnersVersions(versions={}, returning=()),
-        )
-
-    def refusal(self, version: str) -> str:
-        before = self.flows.current()
-        with pytest.raises(FlowsRefusedError) as refused:
-            self.activate(version)
-        assert self.flows.current() == before, "the current version stays"
-        return str(refused.value)
+    @property
+    def parsers(self) -> ParserStore:
+        return ParserStore(self.s3, BUCKET)
 
 
 @pytest.fixture
-def bucket(tmp_path: Path) -> Iterator[Bucket]:
-    with buckets("flows") as s3:
-        flows, parsers = FlowStore(s3, "flows"), ParserStore(s3, "flows")
-        flows.make_current(flows.publish([]))
+def world(tmp_path: Path) -> Iterator[Deployed]:
+    with buckets(BUCKET) as s3:
+        parsers = ParserStore(s3, BUCKET)
         parsers.deploy(team_artifact(tmp_path, USE), owner="water-works")
         artifact = parsers.offering("water-works", USE)
         assert artifact is not None
-        yield Bucket(flows=flows, parsers=parsers, artifact=artifact)
+        yield Deployed(s3=s3, artifact=artifact)
 
 
-def test_a_version_whose_artifact_is_there_is_put_into_force(bucket: Bucket) -> None:
-    version = bucket.publish(bucket.artifact)
+def test_a_version_whose_artifact_is_there_is_put_into_force(world: Deployed) -> None:
+    activation = world.activate(TANK, artifacts=[world.artifact])
 
-    bucket.activate(version)
-
-    assert bucket.flows.current().version == version
+    assert world.flows.current().version == activation.version
 
 
-def test_a_version_that_names_no_artifact_is_refused(bucket: Bucket) -> None:
-    refusal = bucket.refusal(bucket.publish())
+def test_a_version_that_names_no_artifact_is_refused(world: Deployed) -> None:
+    refusal = world.refusal(TANK)
 
     assert f"parser {USE} of water-works: the version names no artifact" in refusal
 
@@ -98,58 +74,59 @@ def test_a_version_that_names_no_artifact_is_refused(bucket: Bucket) -> None:
     ids=["missing", "other-digest", "other-owner"],
 )
 def test_an_artifact_that_is_not_as_published_is_refused(
-    bucket: Bucket, changes: dict[str, str], problem: str
+    world: Deployed, changes: dict[str, str], problem: str
 ) -> None:
-    other = msgspec.structs.replace(bucket.artifact, **changes)
+    other = msgspec.structs.replace(world.artifact, **changes)
 
-    refusal = bucket.refusal(bucket.publish(other))
-
-    assert problem in refusal
+    assert problem in world.refusal(TANK, artifacts=[other])
 
 
 def test_an_artifact_that_does_not_offer_the_parser_is_refused(
-    bucket: Bucket, tmp_path: Path
+    world: Deployed, tmp_path: Path
 ) -> None:
-    bucket.parsers.deploy(team_artifact(tmp_path, "pump==3.1"), owner="water-works")
-    pump = bucket.parsers.offering("water-works", "pump==3.1")
+    world.parsers.deploy(team_artifact(tmp_path, "pump==3.1"), owner="water-works")
+    pump = world.parsers.offering("water-works", "pump==3.1")
     assert pump is not None
 
-    refusal = bucket.refusal(bucket.publish(msgspec.structs.replace(pump, use=USE)))
+    refusal = world.refusal(TANK, artifacts=[msgspec.structs.replace(pump, use=USE)])
 
     assert "parsers/water-works/pump/3.1.zip offers pump==3.1" in refusal
 
 
-def test_an_outage_is_no_refusal(bucket: Bucket) -> None:
-    class Down:
-        def manifest(self, artifact: FlowArtifact) -> Manifest:
-            raise ArtifactUnavailableError(artifact.key, "connection refused")
+def test_an_outage_is_no_refusal(world: Deployed) -> None:
+    def fail(params: dict[str, Any], **_: object) -> None:
+        if world.artifact.key in params["url"]:
+            raise EndpointConnectionError(endpoint_url=params["url"])
 
-    version = bucket.publish(bucket.artifact)
+    world.s3.meta.events.register("before-call.s3.GetObject", fail)
 
     with pytest.raises(ArtifactUnavailableError):
-        bucket.activate(version, artifacts=Down())
+        world.activate(TANK, artifacts=[world.artifact])
 
 
-def test_an_artifact_that_is_in_force_is_not_read_again(bucket: Bucket) -> None:
-    class Unread:
-        def manifest(self, artifact: FlowArtifact) -> Manifest:
-            raise ArtifactMissingError(artifact.key)
+def test_an_artifact_that_is_in_force_is_not_read_again(world: Deployed) -> None:
+    world.activate(TANK, artifacts=[world.artifact])
+    world.s3.delete_object(Bucket=BUCKET, Key=world.artifact.key)
+    more = flow_from_toml(FLOW.replace('"json"', '"csv"'), file="tank.toml")
 
-    bucket.activate(bucket.publish(bucket.artifact))
-    known, more = bucket.flows.current(), FLOW.replace('"json"', '"csv"')
-    version = bucket.flows.publish([flow_from_toml(more, file="tank.toml")], [bucket.artifact])
+    activation = world.activate(more, artifacts=[world.artifact])
 
-    bucket.activate(version, artifacts=Unread(), known=known)
-
-    assert bucket.flows.current().version == version
+    assert world.flows.current().version == activation.version
 
 
-def test_flows_that_somebody_changed_meanwhile_are_not_overwritten(bucket: Bucket) -> None:
-    known, mine = bucket.flows.current(), bucket.publish(bucket.artifact)
-    theirs = bucket.flows.publish([flow_from_toml(FLOW.replace(USE, "csv"), file="tank.toml")])
-    bucket.activate(theirs, known=known)
+def test_flows_that_somebody_changed_meanwhile_are_not_overwritten(world: Deployed) -> None:
+    theirs = flow_from_toml(FLOW.replace("tank", "pump").replace(USE, "csv"), file="pump.toml")
+
+    class Overtaken(FakeKafka):
+        """While topics are created, others are faster."""
+
+        def create_missing(self, topics: Iterable[str]) -> tuple[str, ...]:
+            world.flows.make_current(world.flows.publish([theirs]))
+            return super().create_missing(topics)
+
+    world.activate(flow_from_toml(FLOW.replace(USE, "csv"), file="tank.toml"))
 
     with pytest.raises(FlowsOvertakenError, match="another version is in force by now"):
-        bucket.activate(mine, known=known)
+        world.activate(TANK, artifacts=[world.artifact], topics=Overtaken([]))
 
-    assert bucket.flows.current().version == theirs
+    assert world.flows.current().by_stream == {"pump": theirs}

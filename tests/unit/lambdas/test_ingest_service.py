@@ -240,7 +240,7 @@ def test_a_message_that_kafka_does_not_take_is_spooled_as_it_would_be_there(body
 
 def test_flows_that_cannot_be_read_are_reported_and_the_message_lands() -> None:
     world = World(flow('topic = "stream"'))
-    world.flows.current_version = None
+    world.flows.is_up = False
 
     receipt = world.land(UPLOAD)
 

@@ -320,7 +320,7 @@ def test_who_may_not_send_gets_no_form(asked: dict[str, Any], status: int) -> No
 
 def test_while_the_flows_cannot_be_read_a_device_is_asked_to_come_again() -> None:
     world = World()
-    world.flows.current_version = None
+    world.flows.is_up = False
 
     status, problem = world.ask()
 

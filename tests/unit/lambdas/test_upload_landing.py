@@ -8,8 +8,7 @@ import pytest
 
 from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.s3.upload_bucket import NotAnUploadError, upload_key
-from clients.s3.upload_form import IssuedUpload
+from clients.s3.upload_bucket import IssuedUpload, NotAnUploadError, upload_key
 from fleetlane.events.envelope import Message, PayloadReference
 from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.errors import FleetlaneError
@@ -54,7 +53,9 @@ class World:
         )
         self.kafka, self.uploads = FakeKafka(topics), FakeUploads()
         self.uploads.take(KEY, issued, stored_millis=STORED_MS)
-        self.landing = Landing(uploads=self.uploads, flows=FakeFlows(*flows), producer=self.kafka)
+        self.landing = Landing(
+            uploads=self.uploads, flows=FakeFlows(*flows), land_record=self.kafka.land
+        )
 
     def messages(self) -> list[Message]:
         return [message_from(one.headers, one.value) for one in self.kafka.records()]

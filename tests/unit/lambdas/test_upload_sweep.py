@@ -6,8 +6,7 @@ import pytest
 
 from clients.kafka.producer import NotDurableError, RecordRefusedError
 from clients.s3.payload_bucket import PayloadUnavailableError
-from clients.s3.upload_bucket import NotAnUploadError, issued_since, upload_key
-from clients.s3.upload_form import IssuedUpload
+from clients.s3.upload_bucket import IssuedUpload, NotAnUploadError, issued_since, upload_key
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from lambdas.uploads.handler import SweepFoundFaultsError, reported
 from lambdas.uploads.sweep import OUTAGES_MAX, Sweep, SweepReport

@@ -1,11 +1,10 @@
 """Uploads in memory; passes the contract tests of its real twin."""
 
-from collections.abc import Iterable
+from itertools import islice
 from typing import Any
 
 from clients.s3.payload_bucket import PayloadMissingError, PayloadUnavailableError
-from clients.s3.upload_bucket import ListedUpload, StoredUpload, raw_id_in
-from clients.s3.upload_form import IssuedUpload
+from clients.s3.upload_bucket import IssuedUpload, StoredUpload, raw_id_in
 
 
 class FakeUploads:
@@ -38,11 +37,10 @@ class FakeUploads:
         self._answer(key)
         self.marks.add(key)
 
-    def listed(self, *, after: str, uploads_max: int) -> list[ListedUpload]:
+    def listed(self, *, after: str, uploads_max: int) -> dict[str, int]:
         self._answer("uploads/")
         found = (one for key, one in sorted(self.objects.items()) if key > after)
-        listed = [ListedUpload(key=one.key, stored_millis=one.stored_millis) for one in found]
-        return listed[:uploads_max]
+        return {one.key: one.stored_millis for one in islice(found, uploads_max)}
 
     def landed_between(self, *, after: str, last: str) -> frozenset[str]:
         self._answer("landed/")
@@ -70,7 +68,3 @@ class FakeForms:
     def signed(self, key: str, issued: IssuedUpload) -> dict[str, Any]:
         self.signed_for.append((key, issued))
         return {"url": "https://s3/payloads", "fields": {"key": key}}
-
-
-def keys_of(uploads: Iterable[ListedUpload]) -> list[str]:
-    return [upload.key for upload in uploads]

@@ -14,7 +14,7 @@ from clients.device_api import NoAnswerError
 from clients.devices.registry import DeviceStatus
 from fleetlane.events.names import random_raw_id
 from local.simulator.device import Expected, Outgoing, SentMessage, SimulatedDevice, signing_key
-from local.simulator.sender import Batch, Sender
+from local.simulator.sender import Sender
 
 
 def device(device_id: str) -> SimulatedDevice:
@@ -30,9 +30,7 @@ def device(device_id: str) -> SimulatedDevice:
 MESSAGE = Outgoing(
     stream="gps", body=bytes(range(256)), content_type="application/x", expected=Expected()
 )
-BATCH = Batch(
-    relayed=tuple((device(f"d-{n}"), replace(MESSAGE, idempotency_key=f"k-{n}")) for n in range(3))
-)
+BATCH = tuple((device(f"d-{n}"), replace(MESSAGE, idempotency_key=f"k-{n}")) for n in range(3))
 
 
 class FakeApi:

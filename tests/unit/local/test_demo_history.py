@@ -15,7 +15,7 @@ from local.spark.jobs import LocalLake
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import QUERIED, Fleet
 from operations.fleet.tables import planned_table
-from operations.ledger.lake_evidence import LakeEvidence
+from operations.ledger.message_results import LakeEvidence
 from operations.ledger.standing import standing_ledger
 
 NOW_MS = 1_794_000_000_000

@@ -38,17 +38,11 @@ def test_a_function_receives_path_parameters_and_query(
     assert event["multiValueQueryStringParameters"] == {"a": ["1", "2"]}
 
 
-def test_an_answer_in_base64_goes_out_as_bytes(send: Send, functions: FakeFunctions) -> None:
-    functions.answer = {
-        "statusCode": 200,
-        "body": base64.b64encode(NOT_UTF8).decode(),
-        "isBase64Encoded": True,
-        "multiValueHeaders": {"X-Two": ["1", "2"]},
-    }
+def test_an_answer_has_each_value_of_a_header(send: Send, functions: FakeFunctions) -> None:
+    functions.answer = {"statusCode": 200, "multiValueHeaders": {"X-Two": ["1", "2"]}}
 
     response = post(send)
 
-    assert response.content == NOT_UTF8
     assert response.headers.get_list("x-two") == ["1", "2"]
 
 

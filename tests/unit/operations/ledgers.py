@@ -6,8 +6,7 @@ from clients.s3.payload_bucket import PayloadMissingError
 from fleetlane.events.envelope import PayloadReference
 from fleetlane.events.metadata import Outcome
 from operations.ledger.evidence import Evidence
-from operations.ledger.lake_evidence import LakeEvidence
-from operations.ledger.message_results import Receipt
+from operations.ledger.message_results import LakeEvidence, Receipt
 from operations.ledger.reconciliation import Ledger, reconcile
 from tests.unit.operations.kafka_records import (
     RAW_ID,

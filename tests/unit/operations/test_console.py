@@ -30,6 +30,7 @@ from tests.unit.operations.stored_messages import RAW_ID, FakeStore, message_of
 from tests.unit.operations.test_issues import parked
 
 TOKEN = "a-token"  # noqa: S105 - of this test
+ADDRESS = "http://127.0.0.1:8000"
 SCRIPT = "<script>alert(1)</script>"
 
 type Get = Callable[..., httpx.Response]
@@ -90,15 +91,19 @@ def device(device_id: str) -> RegisteredDevice:
 
 @pytest.fixture
 def get(platform: Platform) -> Get:
-    app = ConsoleApp(Pages(platform), token=TOKEN).starlette()
-    own = {"Cookie": f"fleetlane_console_8000={TOKEN}"}
+    return asking(ConsoleApp(Pages(platform), token=TOKEN))
 
-    def got(path: str, headers: dict[str, str] = own, method: str = "GET") -> httpx.Response:
+
+def asking(console: ConsoleApp) -> Get:
+    app, own = console.starlette(), {"Cookie": f"fleetlane_console_8000={TOKEN}"}
+
+    def got(
+        path: str, headers: dict[str, str] = own, method: str = "GET", **sent: Any
+    ) -> httpx.Response:
         async def asked() -> httpx.Response:
             transport = httpx.ASGITransport(app)
-            address = "http://127.0.0.1:8000"
-            async with httpx.AsyncClient(transport=transport, base_url=address) as client:
-                return await client.request(method, path, headers=headers)
+            async with httpx.AsyncClient(transport=transport, base_url=ADDRESS) as client:
+                return await client.request(method, path, headers=headers, **sent)
 
         return asyncio.run(asked())
 

@@ -158,3 +158,24 @@ def test_progress_is_reported_up_to_the_last_line(tmp_path: Path) -> None:
     file.register(told.append)
 
     assert told == [501, 601]
+
+
+def test_a_device_s_attributes_are_in_columns_of_their_own(tmp_path: Path) -> None:
+    registry, path = Registry(), tmp_path / "devices.csv"
+    header = f"{HEADER},attribute.site,attribute.line"
+    path.write_text(f"{header}\n{line('d-1')},Ulm,3\n{line('d-2')},,\n")
+
+    DeviceImport(path, registry, now_ms=NOW_MS).register(lambda _: None)
+
+    found = [registry.devices[one].attributes for one in ("d-1", "d-2")]
+    assert found == [{"site": "Ulm", "line": "3"}, {}]
+
+
+def test_an_attribute_that_events_cannot_take_along_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "devices.csv"
+    path.write_text(f"{HEADER},attribute.Site\n{line('d-1')},Ulm\n")
+
+    (problem,) = problems(DeviceImport(path, Registry(), now_ms=NOW_MS))
+
+    assert "line 2" in problem
+    assert "'Site'" in problem

@@ -12,9 +12,10 @@ import pytest
 
 from clients.devices.registry import DeviceStatus
 from fleetlane.events.times import DAY_MS, HOUR_MS
+from operations import report
 from operations.fleet.fleet import Fleet
 from operations.fleet.wording import number, percent
-from operations.report.charts import CARD, COLOURS, INK, MUTED, PAGE, WATCH, Colour, Columns
+from operations.report.charts import Columns
 from operations.report.page import Answers, answers_of, page_of
 from tests import slow_answers
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, known_fleet, lake_of
@@ -249,19 +250,27 @@ def test_a_firmware_cannot_become_markup_in_a_table_or_a_chart(answers: Answers)
     assert "&lt;script&gt;" in page
 
 
-@pytest.mark.parametrize("colour", [INK, MUTED, WATCH], ids=lambda colour: colour.name)
-@pytest.mark.parametrize("ground", [PAGE, CARD], ids=lambda colour: colour.name)
-def test_words_stand_out_from_their_ground(colour: Colour, ground: Colour) -> None:
-    assert contrast(colour.light, ground.light) >= 4.5
-    assert contrast(colour.dark, ground.dark) >= 4.5
+@pytest.mark.parametrize("colour", ["ink", "muted", "watch"])
+@pytest.mark.parametrize("ground", ["page", "card"])
+def test_words_stand_out_from_their_ground(colour: str, ground: str) -> None:
+    light, dark = colours()
+
+    assert contrast(light[colour], light[ground]) >= 4.5
+    assert contrast(dark[colour], dark[ground]) >= 4.5
 
 
-@pytest.mark.parametrize("name", ["good", "watch", "aside"])
-def test_bars_stand_out_from_their_ground(name: str) -> None:
-    colour = next(one for one in COLOURS if one.name == name)
+@pytest.mark.parametrize("colour", ["good", "watch", "aside"])
+def test_bars_stand_out_from_their_ground(colour: str) -> None:
+    light, dark = colours()
 
-    assert contrast(colour.light, CARD.light) >= 3
-    assert contrast(colour.dark, CARD.dark) >= 3
+    assert contrast(light[colour], light["card"]) >= 3
+    assert contrast(dark[colour], dark["card"]) >= 3
+
+
+def colours() -> list[dict[str, str]]:
+    """The light ones by name, and the dark ones."""
+    text = (Path(report.__file__).parent / "colours.css").read_text()
+    return [dict(re.findall("--([a-z]+): (#[0-9a-f]{6});", one)) for one in text.split("@media")]
 
 
 def contrast(one: str, other: str) -> float:

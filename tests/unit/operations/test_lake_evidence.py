@@ -12,7 +12,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from benchmarks.iceberg_tables import add_rows, folder_catalog
 from fleetlane.events.lake.tables import EVENTS, PARKED
 from local.demo.lake_tables import make_table
-from operations.ledger.lake_evidence import LakeEvidence
+from operations.ledger.message_results import LakeEvidence
 from tests.unit.operations.kafka_records import ARRIVAL_MILLIS, BODY, OTHER_ID, RAW_ID, SHA256
 
 DAY = datetime.fromtimestamp(ARRIVAL_MILLIS / 1_000, UTC).date()

@@ -7,10 +7,13 @@ from contextlib import closing
 import pytest
 
 from clients.kafka.reader import KafkaUnreadableError, Partition
-from fleetlane.cli.commands.platform.status import status_text, watch_status
+from fleetlane.cli.commands.platform.status import status_text
+from fleetlane.cli.commands.platform.top import show_top
+from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome
+from fleetlane.events.times import now_ms
 from fleetlane.events.topics import seen_note
 from operations.lanes.status import (
     KafkaPositions,
@@ -153,20 +156,53 @@ class Watched(MemoryPositions):
         return super().groups(prefix)
 
 
-def test_a_watched_status_outlives_an_outage_and_ends_with_ctrl_c(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    watch_status(Watched(), as_json=True, every_s=0)
+def published(*streams: str) -> PublishedFlows:
+    flow = 'stream = "{}"\nowner = "acme"\n[[parsers]]\nuse = "json"\n'
+    return PublishedFlows.of(flow_from_toml(flow.format(one), file=one) for one in streams)
+
+
+def test_top_outlives_an_outage_and_ends_with_ctrl_c(capsys: pytest.CaptureFixture[str]) -> None:
+    show_top(Watched(), published, as_json=True, every_s=0)
 
     shown = capsys.readouterr()
     assert [json.loads(line)["queries"] for line in shown.out.splitlines()] == [[], []]
     assert shown.err == "error: Kafka cannot be read: timed out\n"
 
 
-def test_a_watched_status_is_shown_for_people_too(capsys: pytest.CaptureFixture[str]) -> None:
-    watch_status(Watched(), as_json=False, every_s=0)
+def test_top_has_the_busiest_flows_first_and_those_that_are_idle_too(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    kafka, at_ms = Watched(), now_ms() - 1_000
+    for outcome in (*[Outcome.PARSED] * 60, *[Outcome.PARKED] * 30):
+        row = parsed_record(lane=Lane.FAST, outcome=outcome, parsed_ms=at_ms)
+        kafka.write(row.topic, str(at_ms).encode(), row.value or b"")
 
-    assert capsys.readouterr().out.count("parsed/s") == 2
+    show_top(kafka, lambda: published("door", "gps", "thermo"), as_json=False, every_s=0)
+
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines.count(["stream", "lane", "owner", "parsed/s", "parked/s"]) == 2
+    assert lines[-3:] == [
+        ["thermo", "standard", "acme", "1.0", "0.5"],
+        ["door", "standard", "acme", "0.0", "0.0"],
+        ["gps", "standard", "acme", "0.0", "0.0"],
+    ]
+
+
+def test_top_is_drawn_in_place_with_as_much_as_fits_and_an_outage_above(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"FORCE_COLOR": "1", "COLUMNS": "60", "LINES": "10"}.items():
+        monkeypatch.setenv(name, value)
+    flows = published(*(f"flow-{at}" for at in range(40)))
+
+    show_top(Watched(), lambda: flows, as_json=False, every_s=0)
+
+    *_, first, outage, last = capsys.readouterr().out.split("\x1b[H")
+    assert len(first.splitlines()) == 10
+    assert ("flow-0" in first, "flow-1 " in first) == (True, False)
+    assert outage.splitlines()[0].strip() == "error: Kafka cannot be read: timed out"
+    assert "parsed/s" in outage
+    assert "\x1b[?1049l" in last
 
 
 def test_what_was_attempted_does_not_wait_though_its_query_has_not_reported_yet() -> None:

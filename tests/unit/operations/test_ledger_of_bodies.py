@@ -5,8 +5,7 @@ from hashlib import sha256
 import pytest
 
 from fleetlane.events.metadata import Outcome
-from operations.ledger.lake_evidence import LakeEvidence
-from operations.ledger.message_results import Receipt
+from operations.ledger.message_results import LakeEvidence, Receipt
 from tests.unit.operations.kafka_records import RAW_ID, SHA256, landed, parked, tried
 from tests.unit.operations.ledgers import PARSED, RECEIPT, closed
 

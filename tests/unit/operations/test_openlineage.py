@@ -21,6 +21,7 @@ from fleetlane.events.flows.files import PublishedFlows, flows_in
 from local.checkout import FLOWS
 from operations.flows.openlineage import LineageNotSentError, lineage_lines, send_lineage
 from tests.contract.teams import STAGE
+from tests.lineage import check_facet, written_lineage
 
 RESOURCES = replace(STAGE, kafka_bootstrap_servers="b-1:9098,b-2:9098")
 PUBLISHED = PublishedFlows.of(flows_in(FLOWS).values())
@@ -36,26 +37,19 @@ def field(one: dict[str, Any]) -> schema_dataset.SchemaDatasetFacetFields:
     return schema_dataset.SchemaDatasetFacetFields(**one, fields=inner)
 
 
-def check(kind: Any, found: dict[str, Any], **parts: Any) -> None:
-    """A facet is one of its own class: a field that it has not is refused."""
-    own = {name: value for name, value in found.items() if not name.startswith("_")}
-    made = kind(**own | parts)
-    assert made._get_schema() == found["_schemaURL"]
-
-
 @pytest.mark.parametrize("stream", PUBLISHED.by_stream)
 def test_the_standards_own_classes_take_the_event_of_each_flow_of_the_demo(stream: str) -> None:
     event = events()[stream]
     facets = event["job"]["facets"]
     owners = [ownership_job.Owner(**one) for one in facets["ownership"]["owners"]]
 
-    check(ownership_job.OwnershipJobFacet, facets["ownership"], owners=owners)
-    check(job_type_job.JobTypeJobFacet, facets["jobType"])
-    check(documentation_job.DocumentationJobFacet, facets["documentation"])
+    check_facet(ownership_job.OwnershipJobFacet, facets["ownership"], owners=owners)
+    check_facet(job_type_job.JobTypeJobFacet, facets["jobType"])
+    check_facet(documentation_job.DocumentationJobFacet, facets["documentation"])
     schemas = [one["facets"]["schema"] for one in event["outputs"]]
     for one in schemas:
         fields = [field(each) for each in one["fields"]]
-        check(schema_dataset.SchemaDatasetFacet, one, fields=fields)
+        check_facet(schema_dataset.SchemaDatasetFacet, one, fields=fields)
     again = JobEvent(
         eventTime=event["eventTime"],
         producer=event["producer"],
@@ -112,15 +106,11 @@ def test_all_flows_are_sent_to_the_address_in_openlineages_own_settings(
     assert [one["job"]["name"] for one in sent] == [f"flow.{one}" for one in PUBLISHED.by_stream]
 
 
-def test_lineage_goes_to_a_file_where_the_settings_name_one(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_lineage_goes_to_a_file_where_the_settings_name_one(tmp_path: Path) -> None:
     file = tmp_path / "lineage.json"
-    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__TYPE", "file")
-    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__LOG_FILE_PATH", str(file))
-    monkeypatch.setenv("OPENLINEAGE__TRANSPORT__APPEND", "true")
 
-    send_lineage(PUBLISHED, RESOURCES)
+    with written_lineage(file):
+        send_lineage(PUBLISHED, RESOURCES)
 
     assert len(file.read_text().splitlines()) == len(PUBLISHED.flows)
 

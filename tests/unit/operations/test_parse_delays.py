@@ -1,8 +1,10 @@
 """How long messages waited for their parsing."""
 
+from collections.abc import Sequence
+
 from fleetlane.events.envelope import Record
 from fleetlane.events.lanes import Lane
-from operations.lanes.tally import Delays, ParseDelays
+from operations.lanes.tally import Delays, MeasuredSource
 from tests.unit.operations.parsed_record import parsed_record
 
 
@@ -14,21 +16,33 @@ def parsed(
     )
 
 
-def test_a_span_of_time_has_the_waits_of_what_arrived_in_it() -> None:
-    delays = ParseDelays(excluded=[])
-    delays.fold(parsed(at_ms, waited_ms=10 * at_ms) for at_ms in range(100))
+class FakeReader:
+    """Gives these records, all at once."""
 
-    found = delays.between(0, 50)
+    def __init__(self, *records: Record) -> None:
+        self._records = records
+
+    def read_available(self) -> Sequence[Record]:
+        return self._records
+
+
+def test_a_span_of_time_has_the_waits_of_what_arrived_in_it() -> None:
+    records = [parsed(at_ms, waited_ms=10 * at_ms) for at_ms in range(100)]
+    source = MeasuredSource(FakeReader(*records), excluded=[])
+    source.read_available()
+
+    found = source.between(0, 50)
 
     assert found == Delays(messages=50, p50_s=0.24, p95_s=0.47)
 
 
 def test_who_is_set_apart_and_other_lanes_do_not_count() -> None:
-    delays = ParseDelays(excluded=["runaway-1"])
+    reader = FakeReader(parsed(1, 5, device_id="runaway-1"), parsed(1, 5, lane=Lane.SLOW))
+    source = MeasuredSource(reader, excluded=["runaway-1"])
 
-    delays.fold([parsed(1, 5, device_id="runaway-1"), parsed(1, 5, lane=Lane.SLOW)])
+    source.read_available()
 
-    assert delays.between(0, 50) is None
+    assert source.between(0, 50) is None
 
 
 def test_delays_are_reported_in_seconds() -> None:

@@ -24,7 +24,7 @@ from fleetlane.events.times import now_ms
 from fleetlane.events.topics import PARKED
 from operations.messages.parked import ParkedFilter, ParkedMessage, newest_parked, parked_message
 from operations.messages.stores import MessageStores, StoredPayloads, records_at
-from operations.replay.landing import TooManyMessagesError
+from operations.replay.landing import PayloadsExpiredError, TooManyMessagesError
 from operations.replay.plans import read_since
 
 Ids = Annotated[
@@ -65,7 +65,6 @@ _FIELDS: Final = (
     "stream device_id reason detail parser parked_ms parked_from body_bytes attempt revision"
 )
 _GROUPS: Final = ("messages", "stream", "reason", "parser", "newest", "its detail")
-_SHOWN_MAX: Final = 20
 _NEWEST: Final = ("id", "parked", "device", "stream", "reason", "parser", "detail")
 
 
@@ -74,18 +73,6 @@ class NotParkedError(FleetlaneError):
 
     ids: str
     sentence = "not parked: {ids}"
-
-
-class PayloadsExpiredError(FleetlaneError):
-    """Messages were left out, for their large bodies are gone, or not what they were."""
-
-    raw_ids: tuple[str, ...]
-
-    def __str__(self) -> str:
-        more = len(self.raw_ids) - _SHOWN_MAX
-        others = f" and {more} more" if more > 0 else ""
-        shown = ", ".join(self.raw_ids[:_SHOWN_MAX])
-        return f"left out, as the payload has expired or was altered: {shown}{others}"
 
 
 def list_parked(

@@ -18,7 +18,6 @@ if TYPE_CHECKING:  # `parser diff` compares files where no platform is installed
 DataOption = Annotated[
     Path | None,
     typer.Option(
-        "--data",
         metavar="DIR",
         file_okay=False,
         help="The data folder of the platform on this machine.",
@@ -34,7 +33,6 @@ class PlatformOptions:
     stage: Annotated[
         str | None,
         typer.Option(
-            "--stage",
             metavar="NAME",
             help="A deployed stage, by your AWS credentials.",
             show_default="the platform on this machine",

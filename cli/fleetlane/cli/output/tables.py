@@ -44,18 +44,14 @@ def print_table(
 
 
 def table_lines(
-    headings: Sequence[str],
-    rows: Iterable[Iterable[str]],
-    *,
-    right: Collection[str] = (),
-    width: int | None = None,
+    headings: Sequence[str], rows: Iterable[Iterable[str]], *, right: Collection[str] = ()
 ) -> list[str]:
     """The headings, of one or more lines, then each row's lines. No terminal obeys a cell.
 
-    Columns in ``right`` hold numbers, which never fold. ``width`` is the terminal's.
+    Columns in ``right`` hold numbers, which never fold.
     """
     headings, cells = list(map(escaped, headings)), [list(map(escaped, row)) for row in rows]
-    width = width or shutil.get_terminal_size((PIPE_COLUMNS, 1)).columns
+    width = shutil.get_terminal_size((PIPE_COLUMNS, 1)).columns
     widths = _widths(headings, cells, right, width)
     aligned = [name in right for name in headings]
     lines = ["\n".join(_laid_out(headings, widths, aligned))]

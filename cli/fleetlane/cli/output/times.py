@@ -25,9 +25,8 @@ class TimeOptions:
         age_ms = now_ms - at_ms
         if self.utc or not 0 <= age_ms < DAY_MS:
             return self.exact(at_ms, "minutes")
-        found = ((unit_ms, unit) for unit_ms, unit in _UNITS if age_ms >= unit_ms)
-        unit_ms, unit = next(found, (0, ""))
-        return f"{age_ms // unit_ms} {unit} ago" if unit_ms else "now"
+        texts = (f"{age_ms // size_ms} {unit} ago" for size_ms, unit in _UNITS if age_ms >= size_ms)
+        return next(texts, "now")
 
     def exact(self, at_ms: int, timespec: str = "milliseconds") -> str:
         """Local: ``2026-11-03 15:05:09.123+01:00``, or ``2026-11-03 15:05`` for "minutes"."""

@@ -2,12 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Final
 
 import typer
 from rich.console import Console
-from rich.status import Status
 
 _SHOWN_EVERY: Final = 100
 _INTERRUPTED: Final = 130
@@ -19,11 +18,7 @@ def counted(what: str) -> Iterator[Callable[[int], None]]:
 
     It is shown on a terminal's standard error, and nowhere else.
     """
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield lambda _: None
-        return
-    with console.status(what) as status:
+    with Console(stderr=True).status(what) as status:
 
         def show(count: int) -> None:
             if count % _SHOWN_EVERY == 0:
@@ -47,36 +42,27 @@ def number_of(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-class StepsShown(AbstractContextManager["StepsShown"]):
+class StepsShown(ExitStack):
     """A spinner a step and its time on a terminal, a line elsewhere.
 
-    The next step, or the end, finishes one.
+    The next step, ``close`` or the end finishes one.
     """
 
     def __init__(self, console: Console) -> None:
+        super().__init__()
         self._console = console
-        self._status: Status | None = None
-        self._title, self._began_s = "", 0.0
 
     def __call__(self, title: str) -> None:
         """Begin a step, such as "Kafka broker"."""
-        self.finish()
-        self._title, self._began_s = title, time.monotonic()
+        self.close()
         if self._console.is_terminal:
-            self._status = self._console.status(f"starting {title} …")
-            self._status.start()
+            self.enter_context(self._timed(title))
         else:
             self._console.print(f"starting {title}")
 
-    def finish(self) -> None:
-        if self._status is not None:
-            self._status.stop()
-            took_s = time.monotonic() - self._began_s
-            self._console.print(f"[green]✓[/] {self._title} [dim]{took_s:.1f} s[/]")
-            self._status = None
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is None:
-            self.finish()
-        elif self._status is not None:
-            self._status.stop()
+    @contextmanager
+    def _timed(self, title: str) -> Iterator[None]:
+        began_s = time.monotonic()
+        with self._console.status(f"starting {title} …"):
+            yield
+        self._console.print(f"[green]✓[/] {title} [dim]{time.monotonic() - began_s:.1f} s[/]")

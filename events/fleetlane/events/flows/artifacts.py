@@ -7,7 +7,7 @@ lie in a folder on ``sys.path``, and the manifest beside them. Reading it import
 import errno
 import hashlib
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -184,10 +184,16 @@ def is_of_a_team(use: str) -> bool:
 
 
 def parser_rule_for(
-    flow: Flow, *, device_type: str | None, firmware: str | None
+    flow: Flow, *, device_type: str | None, firmware: str | None, canaries: Collection[int] = ()
 ) -> ParserRule | None:
-    """The first of the flow's parser rules for the device; ``None`` where none is, or may be."""
-    for rule in flow.parsers if device_type is None or flow.expects(device_type) else ():
+    """The first of the flow's parser rules for the device; ``None`` where none is, or may be.
+
+    ``canaries`` are those of ``Flow.canaries_for``: no other rule with a share is for it.
+    """
+    known = flow.parsers if device_type is None or flow.expects(device_type) else ()
+    for place, rule in enumerate(known):
+        if rule.share is not None and place not in canaries:
+            continue
         if rule.device_types is not None and device_type not in rule.device_types:
             continue
         if rule.firmware is None or _is_within(firmware, rule.firmware):

@@ -1,5 +1,6 @@
 """Flows: take this stream, parse it with this, put it there: a TOML file each (docs/flows.md)."""
 
+import hashlib
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from functools import cached_property
@@ -11,11 +12,13 @@ from msgspec import Meta, field
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from fleetlane.events import topics
+from fleetlane.events.attributes import ATTRIBUTE_PATTERN, ATTRIBUTES_MAX, RESERVED
 from fleetlane.events.lanes import DECLARED_LANES, BulkCause, Lane
 from fleetlane.events.names import NAME_PATTERN
 
 type Name = Annotated[str, Meta(pattern=rf"^{NAME_PATTERN}\Z")]
 type FieldName = Annotated[str, Meta(min_length=1, max_length=200)]
+type AttributeName = Annotated[str, Meta(pattern=rf"^{ATTRIBUTE_PATTERN}\Z")]
 type Seconds = Annotated[int, Meta(ge=1, le=4_000_000_000)]
 
 EVENT_BYTES_MAX: Final = 900_000
@@ -52,11 +55,15 @@ class EventTimeRule(_Table, frozen=True, kw_only=True):
 
 
 class ParserRule(_Table, frozen=True, kw_only=True):
-    """One of a flow's parsers, and the devices it is for. The first rule that fits is used."""
+    """One of a flow's parsers, and the devices it is for. The first rule that fits is used.
+
+    With a ``share`` it is a canary, for so many of those devices (``canaries_for``).
+    """
 
     use: Annotated[str, Meta(max_length=150, pattern=rf"^{NAME_PATTERN}(==[0-9A-Za-z.+!_-]+)?\Z")]
     firmware: Annotated[str, Meta(max_length=200)] | None = None
     device_types: Annotated[tuple[Name, ...], Meta(min_length=1)] | None = None
+    share: Annotated[float, Meta(ge=0.01, le=0.99)] | None = None
     options: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -71,6 +78,14 @@ class ParserRule(_Table, frozen=True, kw_only=True):
             raise ValueError(f"`options` cannot be written as JSON: {problem}") from None
         if orjson.loads(written) != self.options:
             raise ValueError("`options` hold what JSON does not: a date or time, nan, inf")
+
+    def takes(self, device_id: str) -> bool:
+        """Whether a device is in the share: its hash, in hexadecimal, is below ``share_end``."""
+        return hashlib.sha256(f"{self.use} {device_id}".encode()).hexdigest() < self.share_end
+
+    @cached_property
+    def share_end(self) -> str:
+        return f"{round((self.share or 0) * 2**32):08x}"
 
 
 class FlowLimits(_Table, frozen=True, kw_only=True):
@@ -169,6 +184,7 @@ class Flow(_Table, frozen=True, kw_only=True):
     oversize: Literal["slow", "truncate"] = "slow"
     on_failure: Literal["park", "block"] = "park"
     dedupe_by_content: bool = False
+    attributes: Annotated[tuple[AttributeName, ...], Meta(max_length=ATTRIBUTES_MAX)] = ()
     identity: IdentityRule = field(default_factory=IdentityRule)
     canonical: CanonicalRule = field(default_factory=CanonicalRule)
     limits: FlowLimits = field(default_factory=FlowLimits)
@@ -181,6 +197,8 @@ class Flow(_Table, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.lane not in DECLARED_LANES:
             raise ValueError(f'lane = "{self.lane}" is for what is large or late: no choice')
+        if reserved := RESERVED & {*self.attributes}:
+            raise ValueError(f"`attributes` {', '.join(sorted(reserved))}: events have their own")
         if self.identity.by == "content" and self.event_time is None:
             raise ValueError('identity by = "content" needs [event_time]')
         if self.blocks and self.topic is not topics.RawStrategy.STREAM:
@@ -212,6 +230,19 @@ class Flow(_Table, frozen=True, kw_only=True):
     def device_types(self) -> frozenset[str]:
         """The device types that this flow names: with ``topic = "device_type"``, theirs alone."""
         return frozenset(kind for rule in self.parsers for kind in rule.device_types or ())
+
+    def canaries_for(self, device_id: str) -> tuple[int, ...]:
+        """The places of the rules whose share a device is in, by a hash of its id and the parser.
+
+        A share that grows keeps its devices; a newer version gets others.
+        """
+        if not self.has_canaries:
+            return ()
+        return tuple(n for n, rule in enumerate(self.parsers) if rule.takes(device_id))
+
+    @cached_property
+    def has_canaries(self) -> bool:
+        return any(rule.share is not None for rule in self.parsers)
 
     def raw_topic(
         self, lane: Lane, *, device_type: str | None, cause: BulkCause | None = None

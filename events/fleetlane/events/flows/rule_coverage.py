@@ -16,7 +16,7 @@ def overlaps(flow: Flow) -> Iterator[str]:
     """Name a device for each two rules that are both for it, in a sentence.
 
     A rule may be for the rest of what one above it is for: it leaves out ``firmware`` or
-    ``device_types``, and the one above does not.
+    ``device_types``, and the one above does not; or the one above has a ``share``.
     """
     for (place, one), (later_place, later) in combinations(enumerate(flow.parsers, start=1), 2):
         if _is_for_the_rest(one, later):
@@ -34,11 +34,11 @@ def gaps(flow: Flow) -> Iterator[str]:
     """Name a device that no rule is for, for each kind of device that has one, in a sentence."""
     kinds = sorted(flow.device_types)
     for kind in (*kinds, None):
-        rules = [
-            rule for rule in flow.parsers if rule.device_types is None or kind in rule.device_types
-        ]
+        whole = [rule for rule in flow.parsers if rule.share is None]
+        rules = [one for one in whole if one.device_types is None or kind in one.device_types]
         if not rules:
-            yield f"a device of any type but {', '.join(kinds)} fits no [[parsers]]: it is parked"
+            others = f" of any type but {', '.join(kinds)}" if kinds and kind is None else ""
+            yield f"{_described(kind)}{others} fits no [[parsers]]: it is parked"
         elif all(rule.firmware is not None for rule in rules):
             device = _described(kind)
             firmware = missing_firmware(rule.firmware or "" for rule in rules)
@@ -50,7 +50,7 @@ def gaps(flow: Flow) -> Iterator[str]:
 def _is_for_the_rest(one: ParserRule, later: ParserRule) -> bool:
     leaves_firmware = one.firmware is not None and later.firmware is None
     leaves_kinds = one.device_types is not None and later.device_types is None
-    return leaves_firmware or leaves_kinds
+    return leaves_firmware or leaves_kinds or one.share is not None
 
 
 def _common_kinds(one: ParserRule, other: ParserRule) -> tuple[str, ...] | None:

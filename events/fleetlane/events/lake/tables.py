@@ -111,7 +111,7 @@ PARSED: Final = LakeTable(
         "source_topic string, source_partition int, source_offset bigint, outcome string, "
         "parsed_ms bigint, events bigint, parse_us bigint, inflated_bytes bigint",
         "received_ms bigint, revision int, reason string, put_off string, parser string, "
-        "instead_of string, first_event_ms bigint, last_event_ms bigint",
+        "instead_of string, first_event_ms bigint, last_event_ms bigint, output_bytes bigint",
     ),
     key=("id", "attempt", "outcome"),
 )
@@ -137,7 +137,8 @@ DAILY: Final = LakeTable(
         "late_messages bigint, parsed bigint, empty bigint, parked bigint, malformed bigint, "
         "events bigint, parse_us_sum bigint, parse_us_max bigint, parsed_body_bytes bigint, "
         "inflated_bytes bigint",
-        "device_type string, firmware string, via string, heard_ms bigint, gateway_ms bigint",
+        "device_type string, firmware string, via string, heard_ms bigint, gateway_ms bigint, "
+        "output_bytes bigint",
     ),
     key=("device_id", "stream", "day"),
 )

@@ -7,7 +7,6 @@ from typing import Any
 from localstack.aws.chain import HandlerChain
 from localstack.http import Response
 from localstack.services.apigateway.next_gen.execute_api import gateway_response as errors
-from localstack.services.apigateway.next_gen.execute_api import helpers
 from localstack.services.apigateway.next_gen.execute_api.context import RestApiInvocationContext
 from localstack.services.apigateway.next_gen.execute_api.handlers import GatewayExceptionHandler
 from localstack.services.apigateway.next_gen.execute_api.integrations import aws
@@ -24,7 +23,7 @@ def check_size(chain: HandlerChain, context: RestApiInvocationContext, response:
 
 
 def encode_binary_bodies() -> None:
-    """Let events for functions hold their bodies as the API declares, not as the bytes look."""
+    """Let events for functions hold all bodies in Base64, as ``*/*`` of our API makes them."""
     made = aws.RestApiAwsProxyIntegration.create_lambda_input_event
 
     def create_lambda_input_event(
@@ -32,11 +31,7 @@ def encode_binary_bodies() -> None:
     ) -> dict[str, Any]:
         event: dict[str, Any] = made(self, context)
         if body := context.invocation_request["body"]:
-            is_binary = _is_binary(context)
-            event["isBase64Encoded"] = is_binary
-            event["body"] = (
-                base64.b64encode(body).decode() if is_binary else body.decode(errors="replace")
-            )
+            event |= {"isBase64Encoded": True, "body": base64.b64encode(body).decode()}
         if len(json.dumps(event)) > EVENT_BYTES_MAX:
             raise errors.RequestTooLargeError(_TOO_LONG)
         return event
@@ -69,11 +64,3 @@ def honour_templates() -> None:
         return response
 
     GatewayExceptionHandler.create_exception_response = create_exception_response
-
-
-def _is_binary(context: RestApiInvocationContext) -> bool:
-    declared = context.deployment.rest_api.rest_api.get("binaryMediaTypes") or []
-    content_type = context.invocation_request["headers"].get("Content-Type")
-    return "*/*" in declared or bool(
-        helpers.mime_type_matches_binary_media_types(content_type, declared)
-    )

@@ -9,16 +9,13 @@ _ARGUMENTS = ("authorizerUri", "authorizerCredentials", "identitySource", _TTL)
 
 
 class AuthorizerProvider(cfn.ResourceProvider):  # type: ignore[misc]
-    """Makes, changes and removes Lambda authorizers of the type REQUEST."""
+    """Makes and removes Lambda authorizers of the type REQUEST; no deploy changes one."""
 
     TYPE = "AWS::ApiGateway::Authorizer"
     SCHEMA: ClassVar[dict[str, Any]] = {
         "typeName": TYPE,
-        "properties": {"RestApiId": {"type": "string"}, "AuthorizerId": {"type": "string"}},
-        "required": ["RestApiId", "Name", "Type"],
         "createOnlyProperties": ["/properties/RestApiId"],
         "primaryIdentifier": ["/properties/RestApiId", "/properties/AuthorizerId"],
-        "readOnlyProperties": ["/properties/AuthorizerId"],
     }
 
     def create(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
@@ -32,23 +29,9 @@ class AuthorizerProvider(cfn.ResourceProvider):  # type: ignore[misc]
         )
         return _done(model | {"AuthorizerId": answer["id"]})
 
-    def update(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
-        model = {**(request.previous_state or {}), **request.desired_state}
-        request.aws_client_factory.apigateway.update_authorizer(
-            **_ids(model),
-            patchOperations=[
-                {"op": "replace", "path": f"/{name}", "value": str(value)}
-                for name, value in _arguments(model).items()
-            ],
-        )
-        return _done(model)
-
     def delete(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
         request.aws_client_factory.apigateway.delete_authorizer(**_ids(request.desired_state))
         return _done({})
-
-    def read(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
-        return _done(request.desired_state)
 
 
 class AuthorizerPlugin(cfn.CloudFormationResourceProviderPlugin):  # type: ignore[misc]

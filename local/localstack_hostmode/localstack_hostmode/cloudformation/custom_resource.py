@@ -1,14 +1,13 @@
 """``AWS::CloudFormation::CustomResource`` and ``Custom::*``: a function does what is asked."""
 
 import json
-import threading
 import uuid
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from queue import Empty, SimpleQueue
 from typing import Any, ClassVar
 
+from localstack.config import internal_service_url
 from localstack.services.cloudformation import resource_provider as cfn
+from localstack.services.edge import ROUTER
 
 CUSTOM_RESOURCE = "AWS::CloudFormation::CustomResource"
 _ANSWER_TIMEOUT_S = 120.0
@@ -22,10 +21,7 @@ class CustomResourceProvider(cfn.ResourceProvider):  # type: ignore[misc]
     TYPE = CUSTOM_RESOURCE
     SCHEMA: ClassVar[_Model] = {
         "typeName": TYPE,
-        "properties": {"PhysicalResourceId": {"type": "string"}},
-        "required": ["ServiceToken"],
         "primaryIdentifier": ["/properties/PhysicalResourceId"],
-        "readOnlyProperties": ["/properties/PhysicalResourceId"],
     }
 
     def create(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
@@ -37,37 +33,12 @@ class CustomResourceProvider(cfn.ResourceProvider):  # type: ignore[misc]
     def delete(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
         return _asked(request, "Delete")
 
-    def read(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
-        return cfn.ProgressEvent(cfn.OperationStatus.SUCCESS, resource_model=request.desired_state)
-
 
 class CustomResourcePlugin(cfn.CloudFormationResourceProviderPlugin):  # type: ignore[misc]
     """The entry point by which CloudFormation finds the provider, for ``Custom::*`` too."""
 
     name = CUSTOM_RESOURCE
     factory = CustomResourceProvider
-
-
-class _AnswerServer(HTTPServer):
-    """Waits for answers to be PUT, on a port of 127.0.0.1."""
-
-    def __init__(self) -> None:
-        self.answers: SimpleQueue[_Model] = SimpleQueue()
-        super().__init__(("127.0.0.1", 0), _AnswerHandler)
-
-
-class _AnswerHandler(BaseHTTPRequestHandler):
-    server: _AnswerServer
-
-    def do_PUT(self) -> None:
-        answer = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.send_response(HTTPStatus.OK)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-        self.server.answers.put(answer)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
 
 
 def _asked(
@@ -98,21 +69,21 @@ def _asked(
 
 def _exchanged(request: cfn.ResourceRequest, event: _Model) -> _Model:
     """Call the function with a place to PUT its answer, and wait for that."""
-    with _AnswerServer() as server:
-        url = f"http://127.0.0.1:{server.server_port}/"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            result = request.aws_client_factory.lambda_.invoke(
-                FunctionName=event["ServiceToken"],
-                Payload=json.dumps(event | {"ResponseURL": url}).encode(),
-            )
-            if result.get("FunctionError"):
-                return {"Status": "FAILED", "Reason": result["Payload"].read().decode()[:500]}
-            return server.answers.get(timeout=_ANSWER_TIMEOUT_S)
-        except Empty:
-            return {"Status": "FAILED", "Reason": f"no answer came within {_ANSWER_TIMEOUT_S:g} s"}
-        finally:
-            server.shutdown()
+    answers: SimpleQueue[_Model] = SimpleQueue()
+    path = f"/_answers/{event['RequestId']}"
+    route = ROUTER.add(path, lambda put: answers.put(put.get_json(force=True)), methods=["PUT"])
+    try:
+        result = request.aws_client_factory.lambda_.invoke(
+            FunctionName=event["ServiceToken"],
+            Payload=json.dumps(event | {"ResponseURL": internal_service_url() + path}).encode(),
+        )
+        if result.get("FunctionError"):
+            return {"Status": "FAILED", "Reason": result["Payload"].read().decode()[:500]}
+        return answers.get(timeout=_ANSWER_TIMEOUT_S)
+    except Empty:
+        return {"Status": "FAILED", "Reason": f"no answer came within {_ANSWER_TIMEOUT_S:g} s"}
+    finally:
+        ROUTER.remove(route)
 
 
 def _texts(value: Any) -> Any:

@@ -44,7 +44,7 @@ class ProcessExecutor(RuntimeExecutor):  # type: ignore[misc]
 
     def stop(self) -> None:
         if self._process is not None:
-            self._process.stop()
+            self._process.kill()
 
     def invoke(self, payload: Mapping[str, str]) -> InvocationResult:
         request_id, position = payload["invoke-id"], len(self.get_logs())

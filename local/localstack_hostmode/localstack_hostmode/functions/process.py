@@ -10,6 +10,8 @@ import sys
 import tempfile
 import threading
 from collections.abc import Mapping
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,8 +19,6 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 from localstack.services.lambda_.invocation.executor_endpoint import StatusErrorException
-
-_STOP_GRACE_S = 2.0
 
 type Invocation = tuple[bytes, dict[str, str]]
 """The event, and the Runtime API's headers about the request."""
@@ -35,7 +35,7 @@ class Answer:
 class FunctionProcess(ThreadingHTTPServer):
     """The process, and the server that it asks for work, one invocation at a time.
 
-    Runs from the moment it is made until it is stopped, fails, or LocalStack ends. It is in
+    Runs from the moment it is made until it is killed, fails, or LocalStack ends. It is in
     LocalStack's process group, and ends when the runtime API no longer answers.
     """
 
@@ -49,8 +49,7 @@ class FunctionProcess(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _RuntimeApi)
         self.work: SimpleQueue[Invocation | None] = SimpleQueue()
         self.answers: SimpleQueue[Answer] = SimpleQueue()
-        self._start_error: bytes | None = None
-        self._has_begun = threading.Event()
+        self._start_error: Future[bytes | None] = Future()
         with log_path.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - the code that was deployed
                 [sys.executable, "-m", "awslambdaric", handler],
@@ -68,15 +67,13 @@ class FunctionProcess(ThreadingHTTPServer):
 
         Raises ``StatusErrorException`` where it ended, or could not import its handler, before.
         """
-        self._has_begun.wait()
-        if self._start_error is not None:
-            raise StatusErrorException("the function did not start", payload=self._start_error)
+        if (error := self._start_error.result()) is not None:
+            raise StatusErrorException("the function did not start", payload=error)
 
     def begun(self, error: bytes | None = None) -> None:
         """Note that it asked for work, or the error that it failed with before it ever did."""
-        if not self._has_begun.is_set():
-            self._start_error = error
-            self._has_begun.set()
+        with suppress(InvalidStateError):  # it has begun before
+            self._start_error.set_result(error)
 
     def invoke(self, invocation: Invocation, *, timeout_s: float) -> Answer:
         """Hand an invocation to the process and wait for what becomes of it, or of the process.
@@ -92,15 +89,8 @@ class FunctionProcess(ThreadingHTTPServer):
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def stop(self) -> None:
-        """End it by SIGTERM, and after a grace by SIGKILL."""
-        self._process.terminate()
-        try:
-            self._process.wait(_STOP_GRACE_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-
     def kill(self) -> None:
+        """End it by SIGKILL, as Lambda ends an environment that has no extension."""
         self._process.kill()
         self._process.wait()
 

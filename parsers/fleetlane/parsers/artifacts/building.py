@@ -81,7 +81,7 @@ class Built:
 
     package: Package
     contents: Contents
-    left_out: tuple[str, ...]
+    left_out: Sequence[str]
 
 
 def built(uv: Uv, platform: Platform) -> Built:
@@ -98,10 +98,7 @@ def built(uv: Uv, platform: Platform) -> Built:
         uv.run("pip", "install", *install_options(site, platform), "--no-deps", str(wheel))
         project, *_ = parse_wheel_filename(wheel.name)
         [itself] = Distribution.discover(name=project, path=[str(site)])
-        brought = tuple(sorted(_brought_by_jobs()))
-        left_out: tuple[str, ...] = ()
-        if not _needed_by(itself) <= {*brought}:
-            left_out = _install_locked(uv, itself.name, site, platform, brought)
+        left_out = _install_locked(uv, itself, site, platform)
         built_for = sysconfig.get_platform() if platform is Platform.HOST else platform.value
         package = Package(
             name=itself.name,
@@ -143,26 +140,27 @@ def _brought_by_jobs() -> set[str]:
     return found | {*OURS}
 
 
-def _install_locked(
-    uv: Uv, name: str, site: Path, platform: Platform, brought: Sequence[str]
-) -> tuple[str, ...]:
+def _install_locked(uv: Uv, project: Distribution, site: Path, platform: Platform) -> list[str]:
+    """Install what a project needs of its lock, and name what is left out of that."""
+    brought = _brought_by_jobs()
+    if _needed_by(project) <= brought:
+        return []
     if not any((one / "uv.lock").is_file() for one in (uv.project, *uv.project.parents)):
         raise CannotBuildError(uv.project.name, "it has dependencies and no uv.lock: run `uv lock`")
     pruned = [f"--prune={one}" for one in OURS]
     plain = ("--no-header", "--no-annotate", "--no-dev", "--no-editable", "--no-emit-project")
-    export = ["export", "--locked", "--package", name, *plain, *pruned]
+    export = ["export", "--locked", "--package", project.name, *plain, *pruned]
     locked = uv.run(*export)
-    needed = uv.run(*export, *(f"--no-emit-package={one}" for one in brought))
+    needed = uv.run(*export, *(f"--no-emit-package={one}" for one in sorted(brought)))
     if needed.strip():  # each with its hashes, which uv checks
         given = ("--no-deps", "--requirements", "-")
         uv.run("pip", "install", *install_options(site, platform), *given, given=needed)
-    return tuple(sorted({*_names_in(locked)} - {*_names_in(needed)}))
+    return sorted(_names_in(locked) - _names_in(needed))
 
 
-def _names_in(requirements: str) -> Iterator[str]:
-    for line in requirements.splitlines():
-        if line[:1].isalnum():
-            yield canonicalize_name(line.partition("==")[0])
+def _names_in(requirements: str) -> set[str]:
+    lines = (line for line in requirements.splitlines() if line[:1].isalnum())
+    return {canonicalize_name(line.partition("==")[0]) for line in lines}
 
 
 def _parsers_of(itself: Distribution, uv: Uv) -> dict[str, str]:

@@ -21,7 +21,6 @@ class Ndjson:
             except MalformedMessage as error:
                 raise MalformedMessage(f"line {line_number}: {error}") from None
             if not isinstance(event, dict):
-                raise MalformedMessage(
-                    f"line {line_number} is {kind_of(event)}; events are objects"
-                )
+                problem = f"line {line_number} is {kind_of(event)}"
+                raise MalformedMessage(f"{problem}; events are objects")
             yield event

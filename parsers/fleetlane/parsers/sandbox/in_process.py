@@ -14,12 +14,13 @@ from functools import partial
 
 from fleetlane.parsers.contract import Parser, accepts_buffer
 from fleetlane.parsers.registry import load_parser
+from fleetlane.parsers.sandbox.budgets import TimeBudget
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.child.attempts import Attempts
 from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts, Part, Result, Verdict
 from fleetlane.parsers.sandbox.runs import Body, Loaded, Program, Run, TimeAllowance, with_encodings
-from fleetlane.parsers.sandbox.time_budget import TimeBudget, run_queue_ns
+from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
 
 
 class InProcess:
@@ -29,18 +30,16 @@ class InProcess:
         """Take parsers that are loaded already; the others are loaded when a run needs them."""
         self._parsers: dict[Program, Parser | Attempt] = dict(parsers or {})
 
-    def parsed(
-        self, run: Run, time_budget: TimeBudget, *, children_max: int = 1
-    ) -> Iterator[Result]:
+    def parsed(self, run: Run, budget: TimeBudget, *, children_max: int = 1) -> Iterator[Result]:
         parser, place = self._loaded(run.program), 0
         if isinstance(parser, Attempt):
             attempts = [(place, parser) for place in range(len(run.bodies))]
             yield Result(attempts, Columns().taken(run.assignment.topics))
             return
         while place < len(run.bodies):
-            part, records = _part(run, parser, place, time_budget.allowance(run.assignment))
-            time_budget.charge(run.assignment, part.charged_us, part.notes.parse_us)
-            time_budget.output.charge(run.assignment.flow.stream, part.charged_bytes)
+            part, records = _part(run, parser, place, budget.allowance(run.assignment))
+            budget.charge(run.assignment, part.charged_us, part.notes.parse_us)
+            budget.output.charge(run.assignment.flow.stream, part.charged_bytes)
             yield Result(NotedAttempts(part, first=place), records)
             place += part.messages
 

@@ -8,7 +8,6 @@ worker never waits to send one; a child waits to send until the worker reads.
 import json
 import struct
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from mmap import mmap
 from typing import Final, NamedTuple, Self
 
@@ -97,31 +96,16 @@ class Reply(NamedTuple):
         return tuple(map(filled, (*notes, *records, self.detail_bytes)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChunkMessages:
-    """Messages of a chunk as they are in its memory, and the assignment as it was written.
+class ChunkMessages(NamedTuple):
+    """Messages of a chunk, and the assignment as it was written.
 
-    The bounds say where in the memory each one ends and the next begins. ``encodings`` are those of
-    compressed bodies, by place.
+    ``encodings`` are those of compressed bodies, by place. ``pairs`` has each message's envelope
+    and body, copied when it is reached: so it is in the CPU's cache.
     """
 
     assignment: bytes
     encodings: Mapping[int, str]
-    memory: mmap | bytes
-    envelope_bounds: Sequence[int]
-    body_bounds: Sequence[int]
-
-    def pairs(self, *, as_views: bool = False) -> Iterator[tuple[bytes, Body | EncodedBody]]:
-        """Each one's envelope and body, copied when it is reached: so it is in the CPU's cache.
-
-        A body is a copy, as a parser takes ``bytes``; or ``as_views`` of memory that must last.
-        """
-        bodies: Iterator[Body] = _strings(self.memory, self.body_bounds)
-        if as_views:
-            view = memoryview(self.memory)
-            bodies = map(view.__getitem__, map(slice, self.body_bounds, self.body_bounds[1:]))
-        marked = with_encodings(bodies, self.encodings)
-        return zip(_strings(self.memory, self.envelope_bounds), marked, strict=True)
+    pairs: Iterator[tuple[bytes, Body | EncodedBody]]
 
 
 def chunk_buffers(
@@ -143,8 +127,13 @@ def chunk_buffers(
     return [sizes, *ends, assignment, encoded, *envelope_data, *body_data]
 
 
-def messages_of(memory: mmap | bytes, begin: int, first: int, count: int) -> ChunkMessages:
-    """Find some messages of the chunk that begins at ``begin`` of a memory."""
+def messages_of(
+    memory: mmap | bytes, begin: int, first: int, count: int, *, as_views: bool = False
+) -> ChunkMessages:
+    """Find some messages of the chunk that begins at ``begin`` of a memory.
+
+    A body is a copy, as a parser takes ``bytes``; or ``as_views`` of memory that must last.
+    """
     sizes = _CHUNK_SIZES.unpack_from(memory, begin)
     messages, assignment_bytes, encodings_bytes, envelope_bytes = sizes
     ends_bytes = 4 * (messages + 1)
@@ -153,24 +142,24 @@ def messages_of(memory: mmap | bytes, begin: int, first: int, count: int) -> Chu
     assignment_at = body_ends_at + filled(ends_bytes)
     encodings_at = assignment_at + assignment_bytes
     envelopes_at = encodings_at + encodings_bytes
-    encodings = json.loads(memory[encodings_at:envelopes_at]) if encodings_bytes else {}
-    return ChunkMessages(
-        assignment=memory[assignment_at:encodings_at],
-        encodings={int(place) - first: name for place, name in encodings.items()},
-        memory=memory,
-        envelope_bounds=_bounds(memory, envelope_ends_at, first, count, envelopes_at),
-        body_bounds=_bounds(memory, body_ends_at, first, count, envelopes_at + envelope_bytes),
-    )
+    found = json.loads(memory[encodings_at:envelopes_at]) if encodings_bytes else {}
+    encodings = {int(place) - first: name for place, name in found.items()}
+    envelopes = _slices(memory, envelope_ends_at, first, count, envelopes_at)
+    slices = _slices(memory, body_ends_at, first, count, envelopes_at + envelope_bytes)
+    source = memoryview(memory) if as_views else memory
+    bodies: Iterator[Body] = map(source.__getitem__, slices)
+    marked = with_encodings(bodies, encodings)
+    pairs = zip(map(memory.__getitem__, envelopes), marked, strict=True)
+    return ChunkMessages(memory[assignment_at:encodings_at], encodings, pairs)
 
 
-def _bounds(memory: mmap | bytes, ends_at: int, first: int, count: int, data_at: int) -> list[int]:
+def _slices(
+    memory: mmap | bytes, ends_at: int, first: int, count: int, data_at: int
+) -> Iterator[slice]:
     (base,) = struct.unpack_from("<i", memory, ends_at)
     ends = struct.unpack_from(f"<{count + 1}i", memory, ends_at + 4 * first)
-    return [data_at - base + end for end in ends]
-
-
-def _strings(memory: mmap | bytes, bounds: Sequence[int]) -> Iterator[bytes]:
-    return map(memory.__getitem__, map(slice, bounds, bounds[1:]))
+    bounds = [data_at - base + end for end in ends]
+    return map(slice, bounds, bounds[1:])
 
 
 def data_packets(columns: Sequence[bytes | bytearray | memoryview]) -> Iterator[list[memoryview]]:

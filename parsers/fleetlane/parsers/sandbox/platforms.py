@@ -4,16 +4,16 @@ import sys
 from collections.abc import Iterator
 from typing import Protocol
 
+from fleetlane.parsers.sandbox.budgets import TimeBudget
 from fleetlane.parsers.sandbox.results import Result
 from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
 
 
 class ParsesRuns(Protocol):
     """Parses messages within limits: ``sandboxes.Sandboxes``, or ``in_process.InProcess``."""
 
     def parsed(
-        self, run: Run, time_budget: TimeBudget, *, children_max: int = 1
+        self, run: Run, budget: TimeBudget, *, children_max: int = 1
     ) -> Iterator[Result]: ...
 
     def loaded(self, program: Program, owner: str) -> Loaded: ...

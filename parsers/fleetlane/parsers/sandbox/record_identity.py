@@ -36,7 +36,7 @@ _objects: Final = msgspec.json.Decoder(list[msgspec.Raw])
 def with_identity(
     tails: CanonicalRecords, envelopes: Iterable[bytes], counts: Iterable[int], by: Assignment
 ) -> CanonicalRecords:
-    """Write the beginning of each record: specversion, source, type, raw id, parser, revision, id.
+    """Write the beginning of each record: specversion, source, type, raw id, parser, …, id.
 
     ``tails`` have what comes behind the id, as ``canonical_tail`` writes it, ``counts`` of them for
     each of the ``envelopes``. Each tail is checked to be one, with one JSON object and no more: it
@@ -54,7 +54,8 @@ def with_identity(
         if not count:
             continue
         sender = message_facts_from(envelope, stream=by.flow.stream)
-        prefix = message_prefix(sender, parser=by.parser) + b',"id":"'
+        shared = message_prefix(sender, parser=by.parser, attributes=by.flow.attributes)
+        prefix = shared + b',"id":"'
         id_of = event_ids(sender, by.flow.identity)
         owner = sender.device_id.encode() + key_end if key_end is not None else b""
         key_bytes_max = len(owner) + rest_bytes_max

@@ -48,7 +48,8 @@ class Attempt(NamedTuple):
     """What came of one attempt at a message. Only ``OK`` has events.
 
     ``first_event_ms`` and ``last_event_ms`` span the events whose time is plausible.
-    ``inflated_bytes`` is the size of a body that was inflated.
+    ``inflated_bytes`` is the size of a body that was inflated, ``output_bytes`` that of its
+    canonical records, which whoever has these knows.
     """
 
     verdict: Verdict
@@ -58,6 +59,7 @@ class Attempt(NamedTuple):
     first_event_ms: int | None = None
     last_event_ms: int | None = None
     inflated_bytes: int = 0
+    output_bytes: int = 0
 
 
 class OverLimitError(FleetlaneError):

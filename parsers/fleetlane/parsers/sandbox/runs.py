@@ -143,13 +143,18 @@ class Run:
 
 
 def envelope_of(message: Message | MessageFacts) -> bytes:
-    """Write what the child needs of a message; its stream is in the assignment."""
-    parts = [message.raw_id, message.device_id, str(message.arrival_millis)]
-    if message.revision:
-        parts.append(str(message.revision))
-    return _SEPARATOR.join(parts).encode()
+    """Write what its events need of a message; its stream is in the assignment.
+
+    Only its firmware may have a line's end in it: that comes last.
+    """
+    known = message.device_type, message.attributes, message.firmware
+    parts = message.raw_id, message.device_id, message.arrival_millis, message.revision, *known
+    return _SEPARATOR.join("" if one is None else str(one) for one in parts).encode()
 
 
 def message_facts_from(envelope: bytes, *, stream: str) -> MessageFacts:
-    raw_id, device_id, arrival_millis, *revision = envelope.decode().split(_SEPARATOR)
-    return MessageFacts(raw_id, device_id, stream, int(arrival_millis), *map(int, revision))
+    raw_id, device_id, arrival_ms, revision, kind, attributes, firmware = envelope.decode().split(
+        _SEPARATOR, 6
+    )
+    known = kind or None, firmware or None, attributes or None
+    return MessageFacts(raw_id, device_id, stream, int(arrival_ms), int(revision), *known)

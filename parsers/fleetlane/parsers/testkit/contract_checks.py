@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Final
 
 from hypothesis import HealthCheck, Phase, find, settings
@@ -127,18 +128,17 @@ def first_wrong(
     Tries the same bytes each time: any at all and, of samples, their beginnings with any bytes
     behind. So a parser of messages that begin in one certain way is reached, too.
     """
-    known, give_up_s = dict[bytes, bool](), math.inf
+    wrong, give_up_s = list[bytes](), math.inf
 
+    @cache
     def is_found_wrong(body: bytes) -> bool:
         """Once time is up, whatever was not tried before passes: what is known stays as it is."""
         nonlocal give_up_s
-        if body not in known:
-            if time.monotonic() > give_up_s:
-                return False
-            known[body] = is_wrong(body)
-            if known[body]:
-                give_up_s = min(give_up_s, time.monotonic() + _SHRINK_S_MAX)
-        return known[body]
+        if time.monotonic() > give_up_s or not is_wrong(body):
+            return False
+        give_up_s = min(give_up_s, time.monotonic() + _SHRINK_S_MAX)
+        wrong.append(body)
+        return True
 
     same_each_time = settings(
         max_examples=examples,
@@ -150,7 +150,6 @@ def first_wrong(
     )
     with suppress(NoSuchExample):
         find(_bodies(around), is_found_wrong, settings=same_each_time)
-    wrong = (body for body, is_known_wrong in known.items() if is_known_wrong)
     return min(wrong, key=lambda one: (len(one), one), default=None)
 
 

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import msgspec
 
 from fleetlane.events.canonical import MessageFacts, canonical_event_from
+from fleetlane.parsers.sandbox.budgets import NO_END_S, TimeBudget
 from fleetlane.parsers.sandbox.in_process import InProcess
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from fleetlane.parsers.sandbox.results import Attempt, Verdict
 from fleetlane.parsers.sandbox.runs import Run, envelope_of
-from fleetlane.parsers.sandbox.time_budget import NO_END_S, TimeBudget
 from fleetlane.parsers.testkit.trials import Outcome, Subject, Trial, TrialEvent
 
 _trials = msgspec.json.Decoder(tuple[Trial, ...])

@@ -83,7 +83,9 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
 
     def rule_in(self, flow: Flow) -> ParserRule | None:
         """The rule by which the flow would have it parsed."""
-        return parser_rule_for(flow, device_type=self.device_type, firmware=self.firmware)
+        canaries = flow.canaries_for(self.device_id)
+        kind, firmware = self.device_type, self.firmware
+        return parser_rule_for(flow, device_type=kind, firmware=firmware, canaries=canaries)
 
 
 class TrialEvent(msgspec.Struct, frozen=True, kw_only=True):

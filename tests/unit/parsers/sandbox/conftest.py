@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from fleetlane.events.canonical import MessageFacts
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.token_bucket import TokenBucket
+from fleetlane.parsers.sandbox.budgets import TimeBudget
 from fleetlane.parsers.sandbox.jail.entering import Part
 from fleetlane.parsers.sandbox.results import Result, Verdict
-from fleetlane.parsers.sandbox.runs import Assignment, Program, Run
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
+from fleetlane.parsers.sandbox.runs import Assignment, Program, Run, envelope_of
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 
 PARSE_S = 0.25
@@ -107,7 +108,8 @@ def run_of(
         program=program,
         assignment=Assignment(flow=flow, parser="test@1", parse_s=parse_s),
         envelopes=[
-            f"{number}\nd-{number}\n1762178709123".encode() for number in range(len(bodies))
+            envelope_of(MessageFacts(str(number), f"d-{number}", "test", 1_762_178_709_123))
+            for number in range(len(bodies))
         ],
         bodies=bodies,
     )

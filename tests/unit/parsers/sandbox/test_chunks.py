@@ -45,7 +45,7 @@ def test_a_column_s_messages_are_read_back_as_those_of_a_list(
         messages = messages_of(before + chunk, len(before), first, count)
         assert messages.assignment == b"all"
         pairs = zip(envelopes, strings, strict=True)
-        assert list(messages.pairs()) == list(pairs)[first : first + count]
+        assert list(messages.pairs) == list(pairs)[first : first + count]
 
 
 @given(STRINGS, st.data())

@@ -13,13 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetlane.events.lanes import GrowthLimits
+from fleetlane.parsers.sandbox.budgets import OutputBudget, TimeBudget
 from fleetlane.parsers.sandbox.child.charge import Growth
 from fleetlane.parsers.sandbox.in_process import InProcess
-from fleetlane.parsers.sandbox.output_budget import OutputBudget
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import OverLimitError, Verdict
 from fleetlane.parsers.sandbox.runs import EVENT_BYTES, USUAL_BYTES, USUAL_RATIO, EncodedBody, Run
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import Outcomes, no_time_limit, program, run_of
 

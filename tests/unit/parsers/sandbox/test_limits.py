@@ -21,7 +21,7 @@ from fleetlane.parsers.sandbox.packets import Reply, data_packets
 from fleetlane.parsers.sandbox.results import NO_TIME, InvalidReplyError, Verdict
 from fleetlane.parsers.sandbox.runs import EVENT_BYTES, USUAL_BYTES, USUAL_RATIO, Assignment
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory, read_only
-from fleetlane.parsers.sandbox.time_budget import Stopwatch, cpu_ns
+from fleetlane.parsers.sandbox.stopwatch import Stopwatch, cpu_ns
 from fleetlane.parsers.sandbox.worker.excess import excess_of
 from fleetlane.parsers.sandbox.worker.parser_child import Worked
 from fleetlane.parsers.sandbox.worker.replies import (

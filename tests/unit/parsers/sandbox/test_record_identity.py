@@ -20,6 +20,7 @@ from tests.unit.parsers.sandbox.conftest import no_time_limit
 FLOW = """
 stream = "gps"
 owner = "acme"
+attributes = ["site"]
 [event_time]
 field = "at"
 unit = "ms"
@@ -44,7 +45,10 @@ EVENTS: list[dict[str, object]] = [
 def test_records_are_as_their_flow_has_them(by: str, key: str) -> None:
     fields = 'fields = ["n", "text"]' if by == "fields" else ""
     flow = flow_from_toml(FLOW.format(by=by, fields=fields, key=key), file="gps.toml")
-    envelopes = [b"1%032x\nd-%d\n1762178709123\n%d" % (one, one, one) for one in range(3)]
+    envelopes = [
+        b"1%032x\nd-%d\n1762178709123\n%d\ntank\n%b\n2.0\n%d" % (one, one, one, known, one)
+        for one, known in enumerate((b"", b'{"site":"Ulm"}', b'{"line":"3","site":"Ulm"}'))
+    ]
     body = b"\n".join(json.dumps(event).encode() for event in EVENTS)
     run = Run(
         program=Program(use="ndjson", options=b"{}", memory_bytes_max=1 << 28),
@@ -63,7 +67,7 @@ def test_records_are_as_their_flow_has_them(by: str, key: str) -> None:
         for event in EVENTS:
             when = event_time_of(event, flow.event_time, arrival_millis=sender.arrival_millis)
             value = canonical_value(
-                message_prefix(sender, parser='p"@1'),
+                message_prefix(sender, parser='p"@1', attributes=("site",)),
                 event_id=id_of(event),
                 time=when,
                 data=event_data(event),
@@ -78,7 +82,7 @@ def identified(kind: CanonicalKey, keys: list[bytes]) -> CanonicalRecords:
     by = Assignment(flow=flow, parser="p@1", parse_s=9.0)
     columns = Columns()
     columns.append_message(bytes(len(keys)), keys, [b'"timequality":"ok","data":{}}'] * len(keys))
-    envelope = b"1%032x\nd-1\n1762178709123" % 1
+    envelope = b"1%032x\nd-1\n1762178709123\n0\n\n\n" % 1
     return with_identity(columns.taken(by.topics), [envelope], [len(keys)], by)
 
 
@@ -89,7 +93,7 @@ def on_days(days: int) -> None:
     columns, tails = Columns(), [f'{one},"timequality":"ok","data":{{}}}}' for one in begins]
     keys = [b"d-1"] * days
     columns.append_message(bytes(days), keys, [one.encode() for one in tails])
-    envelope = b"1%032x\nd-1\n1762178709123" % 1
+    envelope = b"1%032x\nd-1\n1762178709123\n0\n\n\n" % 1
     with_identity(columns.taken(by.topics), [envelope], [days], by)
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from fleetlane.events.token_bucket import TokenBucket
+from fleetlane.parsers.sandbox.budgets import TimeBudget
 from fleetlane.parsers.sandbox.packets import Request
 from fleetlane.parsers.sandbox.results import DETAIL_CHARS_MAX, Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.children import LOAD_USUAL_S, Loads
 from fleetlane.parsers.sandbox.worker.parser_child import ParserChild, ParserNotLoadedError
 from fleetlane.parsers.sandbox.worker.sandboxes import PROGRAMS_MAX, Sandboxes

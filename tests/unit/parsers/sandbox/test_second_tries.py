@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from fleetlane.events.token_bucket import TokenBucket
-from fleetlane.parsers.sandbox.output_budget import OutputBudget
+from fleetlane.parsers.sandbox.budgets import OutputBudget, TimeBudget
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import Install, children_of, outcomes_of, program, run_of
 

@@ -5,9 +5,9 @@ from itertools import groupby
 
 import pytest
 
+from fleetlane.parsers.sandbox.budgets import SEVERAL_FROM_US, TimeBudget
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program, Run
-from fleetlane.parsers.sandbox.time_budget import SEVERAL_FROM_US, TimeBudget
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,

@@ -3,8 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from fleetlane.parsers.sandbox.output_budget import NO_END_BYTES
-from fleetlane.parsers.sandbox.time_budget import NO_END_S, SHORT_US_MIN, TimeBudget
+from fleetlane.parsers.sandbox.budgets import NO_END_BYTES, NO_END_S, SHORT_US_MIN, TimeBudget
 from tests.unit.parsers.sandbox.conftest import program, run_of
 
 SECOND_US = 1_000_000

@@ -76,6 +76,7 @@ def add(
         status=status,
         keys=(jwk,),
         gateway_id=gateway or (None if present is None else present.gateway_id),
+        attributes={} if present is None else present.attributes,
         registered_ms=now_ms() if present is None else present.registered_ms,
     )
     seen = stores.sightings.find(device_id)
@@ -88,6 +89,27 @@ def add(
         typer.echo(f"it stays {status}, until `fleetlane device release {device_id}`")
     if private is not None:
         typer.echo(f"private key: {keys.write(device_id, private)}")
+
+
+def attributes(
+    device_id: DeviceId,
+    given: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME=VALUE", help="Like site=ulm.", show_default="none any more"),
+    ] = None,
+    *,
+    where: PlatformOptions,
+) -> None:
+    """Set what a device's events may take along, in place of what they took before.
+
+    Those that its flow names are in each event of a message that comes a minute later.
+    """
+    pairs = [one.partition("=") for one in given or ()]
+    if not all(equals for _, equals, _ in pairs):
+        raise BadOptionsError("an attribute is NAME=VALUE, like site=ulm")
+    devices = where.platform().devices
+    known = {name: value for name, _, value in pairs}
+    devices.registry.set_attributes(devices.named(device_id), known)
 
 
 def enroll_canary(*, where: PlatformOptions) -> None:

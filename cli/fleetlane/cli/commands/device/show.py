@@ -94,6 +94,7 @@ def _facts(device: RegisteredDevice) -> dict[str, Any]:
         "status": device.status.value,
         "keys": {key["kid"]: key["crv"] for key in device.keys},
         "gateway_id": device.gateway_id,
+        "attributes": dict(device.attributes),
         "registered": _time_text(device.registered_ms),
     }
 

@@ -5,21 +5,18 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from fleetlane.cli.commands.parked import Ids, NotParkedError, ParkedOptions, PayloadsExpiredError
+from fleetlane.cli.commands.parked import Ids, NotParkedError, ParkedOptions
 from fleetlane.cli.options.selection import BadOptionsError, DryRunOption, LimitOption, moment
 from fleetlane.cli.options.stage import PlatformOptions
-from fleetlane.cli.output.waiting import counted, effect_on_interrupt, number_of
+from fleetlane.cli.output.waiting import counted, effect_on_interrupt
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.lanes import BULK_MESSAGES_PER_BATCH_MAX, LANE_LIMITS, BulkCause, Lane
 from fleetlane.events.names import checked_name
 from fleetlane.events.times import rfc3339
 from operations.messages.stores import MessageStores, RecordStore
 from operations.platform import Platform
 from operations.replay import landing
-from operations.replay.landing import ReplayPlan
+from operations.replay.landing import REPLAYED_MAX, PayloadsExpiredError, ReplayPlan
 from operations.replay.plans import ArrivalRange, parked_plan, raw_plan
-
-REPLAYED_MAX: Final = 10_000
 
 
 class RecordsExpiredError(FleetlaneError):
@@ -45,9 +42,10 @@ def carry_out(
     ``NotDurableError`` where Kafka did not take one; doing it again is safe. Where both have
     expired, that of the records is only printed.
     """
-    landed = 0 if dry_run else _landed(plan, stores, records or stores.records())
-    typer.echo(_json(plan, landed) if as_json else _text(plan, landed, dry_run=dry_run))
-    if not dry_run and landed < len(plan.attempts):
+    landed = None if dry_run else _landed(plan, stores, records or stores.records())
+    text = "\n".join(landing.result_lines(plan, landed))
+    typer.echo(_json(plan, landed or 0) if as_json else text)
+    if landed is not None and landed < len(plan.attempts):
         gone = RecordsExpiredError(len(plan.attempts), landed)
         if not plan.expired:
             raise gone
@@ -58,7 +56,7 @@ def carry_out(
 
 def _landed(plan: ReplayPlan, stores: MessageStores, records: RecordStore) -> int:
     """Replay what is planned; on Ctrl-C, or where it fails, say how far that came."""
-    landed, planned = 0, number_of(len(plan.attempts), "message")
+    landed = 0
 
     def count(so_far: int) -> None:
         nonlocal landed
@@ -66,7 +64,7 @@ def _landed(plan: ReplayPlan, stores: MessageStores, records: RecordStore) -> in
         on_landed(so_far)
 
     def effect() -> str:
-        return f"{landed} of {planned} replayed; doing it again is safe"
+        return landing.progress(plan, landed)
 
     with effect_on_interrupt(effect), counted("replayed") as on_landed:
         try:
@@ -74,22 +72,6 @@ def _landed(plan: ReplayPlan, stores: MessageStores, records: RecordStore) -> in
         except FleetlaneError:
             typer.echo(effect(), err=True)
             raise
-
-
-def _text(plan: ReplayPlan, landed: int, *, dry_run: bool) -> str:
-    count, batch_max = len(plan.attempts), BULK_MESSAGES_PER_BATCH_MAX[BulkCause.REPLAYED]
-    shown, done = (count, "would be replayed") if dry_run else (landed, "replayed")
-    lines = [f"{number_of(shown, 'message')} {done}"]
-    if count:
-        revisions = sorted({one.revision for one in plan.attempts.values()})
-        lines[0] += f", revision {', '.join(map(str, revisions))}"
-        wait_s = -(-count // batch_max) * LANE_LIMITS[Lane.BULK].trigger_ms / 1000
-        lines.append(f"estimated time: {wait_s:g} s or more")
-    if plan.parsed:
-        lines.append(f"{len(plan.parsed)} left out, parsed since; --again includes them")
-    if plan.unreadable:
-        lines.append(f"{plan.unreadable} left out: their envelopes cannot be read")
-    return "\n".join(lines)
 
 
 def _json(plan: ReplayPlan, landed: int) -> str:

@@ -13,7 +13,7 @@ from fleetlane.cli.options.selection import BadOptionsError, SinceOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.record_text import fields_of
 from fleetlane.cli.output.tables import escaped
-from fleetlane.cli.output.times import EXACT, TimeOptions
+from fleetlane.cli.output.times import TimeOptions
 from fleetlane.cli.output.waiting import counted, number_of
 from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError
@@ -87,10 +87,7 @@ def _body(trace: MessageTrace, stores: MessageStores) -> tuple[bytes | None, Fle
 
 
 def trace_lines(
-    trace: MessageTrace,
-    body: bytes | None,
-    problem: FleetlaneError | None,
-    times: TimeOptions = EXACT,
+    trace: MessageTrace, body: bytes | None, problem: FleetlaneError | None, times: TimeOptions
 ) -> Iterator[str]:
     """One screen for people; ``problem`` is why there is no ``body``."""
     yield f"message {trace.raw_id}"

@@ -45,7 +45,6 @@ class SubjectOptions:
     parser: Annotated[
         str | None,
         typer.Option(
-            "--parser",
             metavar="NAME==V",
             help="The parser, with its default options; a built-in format goes by its name alone.",
         ),

@@ -6,9 +6,11 @@ from typing import Annotated
 import typer
 
 from fleetlane.cli.near_kafka import is_near_kafka
+from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.options.stage import PlatformOptions
-from operations.console.app import serve
+from operations.console.app import ConsoleApp, serve
 from operations.console.pages import Pages
+from operations.console.replays import Replays
 from operations.endpoints import CONSOLE_TOKEN
 
 
@@ -20,6 +22,9 @@ def console(
     token: Annotated[
         str, typer.Option(envvar=CONSOLE_TOKEN, default_factory=secrets.token_urlsafe, hidden=True)
     ],
+    allow_replay: Annotated[
+        bool, typer.Option("--allow-replay", help="Whoever may look may replay parked messages.")
+    ] = False,
     where: PlatformOptions,
 ) -> None:
     """Serve pages of flows, devices, messages and the ledger; Ctrl-C stops it.
@@ -28,4 +33,8 @@ def console(
     """
     platform = where.platform()
     has_kafka = is_near_kafka() or platform.operator_host is None
-    serve(Pages(platform, has_kafka=has_kafka), port=port, token=token, on_address=typer.echo)
+    if allow_replay and not has_kafka:
+        raise BadOptionsError("--allow-replay needs Kafka, which cannot be reached from here")
+    replays = Replays(platform, token=token) if allow_replay else None
+    app = ConsoleApp(Pages(platform, has_kafka=has_kafka), token=token, replays=replays)
+    serve(app.starlette(), port=port, token=token, on_address=typer.echo)

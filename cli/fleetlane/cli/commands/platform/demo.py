@@ -26,18 +26,6 @@ _MEANINGS: Final = {
 }
 
 
-class ProgressShown:
-    """Prints the progress every few seconds; what the lanes do, the console shows."""
-
-    def __init__(self, console: Console) -> None:
-        self._console, self._next_line_s = console, 0.0
-
-    def __call__(self, progress: DemoProgress) -> None:
-        if progress.elapsed_s >= self._next_line_s:
-            self._console.print(progress_line(progress), soft_wrap=True)
-            self._next_line_s = progress.elapsed_s + _LINE_EVERY_S
-
-
 def progress_line(progress: DemoProgress) -> str:
     waiting = "" if progress.waiting is None else f", {progress.waiting:,} on their way"
     sent = f"sent {progress.finished:,} of {progress.planned:,}"
@@ -82,13 +70,15 @@ def commands_to_try(data: Path) -> list[str]:
 
 
 def _run(devices: int, seed: int) -> DemoResult:
-    notes = Console(stderr=True)
-    shown = ProgressShown(notes)
+    notes, next_line_s = Console(stderr=True), 0.0
     with StepsShown(notes) as steps:
 
         def on_progress(progress: DemoProgress) -> None:
-            steps.finish()
-            shown(progress)
+            nonlocal next_line_s
+            steps.close()
+            if progress.elapsed_s >= next_line_s:  # what the lanes do, the console shows
+                notes.print(progress_line(progress), soft_wrap=True)
+                next_line_s = progress.elapsed_s + _LINE_EVERY_S
 
         events = DemoEvents(
             on_step=steps,

@@ -3,6 +3,7 @@
 import struct
 from collections.abc import Callable, Mapping
 from datetime import date
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -59,31 +60,21 @@ def _date(days: int) -> object:
         raise MalformedMessage(f"a date of {days} days is not in the years 1 to 9999") from None
 
 
-def _timestamp(decimals: int, *, is_local: bool) -> Convert:
-    per_milli = 10 ** (decimals - 3)
-
-    def timestamp(units: int) -> object:
-        millis, rest = divmod(units, per_milli)
-        if not MILLIS_MIN <= millis <= MILLIS_MAX:
-            raise MalformedMessage(f"a timestamp of {units} is not in the years 1 to 9999")
-        text = rfc3339(millis)[:-1]
-        zone = "" if is_local else "Z"
-        return f"{text}{rest:0{decimals - 3}d}{zone}" if per_milli > 1 else text + zone
-
-    return timestamp
+def _timestamp(decimals: int, zone: str, units: int) -> object:
+    more = decimals - 3
+    millis, rest = divmod(units, 10**more)
+    if not MILLIS_MIN <= millis <= MILLIS_MAX:
+        raise MalformedMessage(f"a timestamp of {units} is not in the years 1 to 9999")
+    return rfc3339(millis)[:-1] + (f"{rest:0{more}d}" if more else "") + zone
 
 
-def _time(decimals: int) -> Convert:
+def _time(decimals: int, units: int) -> object:
     per_second = 10**decimals
-
-    def time(units: int) -> object:
-        if not 0 <= units < 86_400 * per_second:
-            raise MalformedMessage(f"a time of day is {units}; a day ends at {86_400 * per_second}")
-        seconds, rest = divmod(units, per_second)
-        minutes, second = divmod(seconds, 60)
-        return f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}.{rest:0{decimals}d}"
-
-    return time
+    if not 0 <= units < 86_400 * per_second:
+        raise MalformedMessage(f"a time of day is {units}; a day ends at {86_400 * per_second}")
+    seconds, rest = divmod(units, per_second)
+    minutes, second = divmod(seconds, 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}.{rest:0{decimals}d}"
 
 
 def _duration(raw: bytes) -> object:
@@ -96,11 +87,11 @@ _OF_FIXED: Mapping[tuple[object, object, object], Convert] = {
 }
 _OF_NUMBERS: Mapping[tuple[object, object], Convert] = {
     ("int", "date"): _date,
-    ("int", "time-millis"): _time(3),
-    ("long", "time-micros"): _time(6),
+    ("int", "time-millis"): partial(_time, 3),
+    ("long", "time-micros"): partial(_time, 6),
     **{
-        ("long", f"{prefix}timestamp-{unit}"): _timestamp(decimals, is_local=bool(prefix))
-        for prefix in ("", "local-")
+        ("long", f"{prefix}timestamp-{unit}"): partial(_timestamp, decimals, zone)
+        for prefix, zone in (("", "Z"), ("local-", ""))
         for unit, decimals in (("millis", 3), ("micros", 6), ("nanos", 9))
     },
 }

@@ -38,8 +38,8 @@ class Avro(EventsInDocument):
         for name in carried.keys() & self.schemas.keys():
             raise ValueError(f"schema {name} is in schemas and in {self.schemas_from!r} too")
         texts = {**carried, **self.schemas}
-        compiled = {_id(name): _compiled(name, texts[name], self.bytes_as) for name in texts}
-        object.__setattr__(self, "_read_by_id", compiled)
+        compiled = (_compiled(name, text, self.bytes_as) for name, text in texts.items())
+        object.__setattr__(self, "_read_by_id", dict(compiled))
 
     def parse(self, message: bytes) -> Iterator[Mapping[str, object]]:
         framed = bool(self._read_by_id)
@@ -73,15 +73,11 @@ def _schemas_in(folder: str) -> Mapping[str, str]:
     return schemas
 
 
-def _id(name: str) -> int:
+def _compiled(name: str, text: str, bytes_as: BytesAs) -> tuple[int, ReadData]:
     if not _ID.fullmatch(name) or int(name) >= 1 << 32:
         raise ValueError(f"{name!r:.80} is no schema's id: an integer of 32 bits")
-    return int(name)
-
-
-def _compiled(name: str, text: str, bytes_as: BytesAs) -> ReadData:
     try:
-        return compile_schema(text.encode(), bytes_as)
+        return int(name), compile_schema(text.encode(), bytes_as)
     except ValueError as problem:
         raise ValueError(f"schema {name}: {problem}") from None
 

@@ -7,7 +7,7 @@ any length, repeated keys, and an enumeration's or union's index below zero.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, cast
 
 from fastavro.schema import SchemaParseException, UnknownType, parse_schema
@@ -70,8 +70,9 @@ def _compiled(schema: object, scope: _Scope) -> Read:
     kind = schema["type"]
     if kind in _NAMED:
         return _named(kind, schema, scope)
-    if kind in ("array", "map"):
-        return _array(schema, scope) if kind == "array" else _map(schema, scope)
+    if kind in _OF_PARTS:
+        read, parts = _OF_PARTS[kind]
+        return partial(read, _compiled(schema[parts], scope))
     return _converted(schema, PRIMITIVES.get(kind) or _compiled(kind, scope), scope)
 
 
@@ -103,14 +104,7 @@ def _record(schema: Mapping[str, Any], scope: _Scope) -> Read:
 def _enum(schema: Mapping[str, Any], _: _Scope) -> Read:
     symbols = tuple(schema["symbols"])
     _require_distinct_texts(symbols)
-
-    def read(source: Source) -> object:
-        index = source.long()
-        if not 0 <= index < len(symbols):
-            raise source.malformed(f"symbol {index} of an enumeration of {len(symbols)}")
-        return symbols[index]
-
-    return read
+    return lambda source: _chosen(source, symbols, "symbol {} of an enumeration of {}")
 
 
 def _fixed(schema: Mapping[str, Any], scope: _Scope) -> Read:
@@ -121,45 +115,40 @@ def _fixed(schema: Mapping[str, Any], scope: _Scope) -> Read:
 
 
 def _union(branches: tuple[Read, ...]) -> Read:
-    def read(source: Source) -> object:
-        index = source.long()
-        if not 0 <= index < len(branches):
-            raise source.malformed(f"branch {index} of a union of {len(branches)}")
-        return branches[index](source)
-
-    return read
+    return lambda source: _chosen(source, branches, "branch {} of a union of {}")(source)
 
 
-def _array(schema: Mapping[str, Any], scope: _Scope) -> Read:
-    read_item = _compiled(schema["items"], scope)
-
-    def read(source: Source) -> object:
-        source.enter(0)
-        items = [read_item(source) for count in source.block_counts() for _ in range(count)]
-        source.leave()
-        return items
-
-    return read
+def _chosen[T](source: Source, choices: tuple[T, ...], problem: str) -> T:
+    index = source.long()
+    if not 0 <= index < len(choices):
+        raise source.malformed(problem.format(index, len(choices)))
+    return choices[index]
 
 
-def _map(schema: Mapping[str, Any], scope: _Scope) -> Read:
-    read_value = _compiled(schema["values"], scope)
-
-    def read(source: Source) -> object:
-        source.enter(0)
-        entries: dict[str, object] = {}
-        for count in source.block_counts():
-            for _ in range(count):
-                key = read_string(source)
-                if key in entries:
-                    raise source.malformed(f"key {key!r:.80} is repeated within a map")
-                entries[key] = read_value(source)
-        source.leave()
-        return entries
-
-    return read
+def _array(read_item: Read, source: Source) -> object:
+    source.enter(0)
+    items = [read_item(source) for count in source.block_counts() for _ in range(count)]
+    source.leave()
+    return items
 
 
+def _map(read_value: Read, source: Source) -> object:
+    source.enter(0)
+    entries: dict[str, object] = {}
+    for count in source.block_counts():
+        for _ in range(count):
+            key = read_string(source)
+            if key in entries:
+                raise source.malformed(f"key {key!r:.80} is repeated within a map")
+            entries[key] = read_value(source)
+    source.leave()
+    return entries
+
+
+_OF_PARTS: Mapping[object, tuple[Callable[[Read, Source], object], str]] = {
+    "array": (_array, "items"),
+    "map": (_map, "values"),
+}
 _NAMED: Mapping[object, Callable[[Mapping[str, Any], _Scope], Read]] = {
     "record": _record,
     "error": _record,

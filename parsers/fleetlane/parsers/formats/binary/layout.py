@@ -4,6 +4,7 @@ import math
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -117,21 +118,19 @@ def _outputs(each: Field) -> Iterator[tuple[str, Convert | None]]:
 
 def _by_kind(each: Field) -> Convert | None:
     if each.kind == "text":
-        return _text(each.name)
+        return partial(_text, each.name)
     if each.kind == "bytes":
         return bytes.hex
-    return _finite(each.name) if each.is_float and not each.is_scaled else _converted(each)
+    is_as_read = each.is_float and not each.is_scaled
+    return partial(_finite, each.name) if is_as_read else _converted(each)
 
 
-def _text(name: str) -> Convert:
-    def text(raw: bytes) -> object:
-        try:
-            return raw.partition(b"\0")[0].decode()
-        except UnicodeDecodeError as error:
-            byte = f"byte 0x{raw[error.start]:02x} at {error.start}"
-            raise MalformedMessage(f"{name}: {byte} is not UTF-8") from None
-
-    return text
+def _text(name: str, raw: bytes) -> object:
+    try:
+        return raw.partition(b"\0")[0].decode()
+    except UnicodeDecodeError as error:
+        byte = f"byte 0x{raw[error.start]:02x} at {error.start}"
+        raise MalformedMessage(f"{name}: {byte} is not UTF-8") from None
 
 
 def _bits(part: BitField, shift: int) -> Convert:
@@ -164,20 +163,17 @@ def _named(name: str, values: Mapping[str, object]) -> Convert:
 
 
 def _scaled(conversion: Conversion) -> Convert:
-    scale, offset, finite = conversion.scale, conversion.offset, _finite(conversion.name)
+    scale, offset, finite = conversion.scale, conversion.offset, partial(_finite, conversion.name)
     divisor = round(1 / scale) if abs(scale) > 1 / _DIVISOR_MAX else 0
     if divisor and 1 / divisor == scale:  # 2131 / 100 is 21.31; 2131 * 0.01 is a hair more
         return lambda number: finite(number / divisor + offset)
     return lambda number: finite(number * scale + offset)
 
 
-def _finite(name: str) -> Convert:
-    def finite(number: float) -> object:
-        if not math.isfinite(number):
-            raise MalformedMessage(f"{name} is {number}; numbers are finite")
-        return number
-
-    return finite
+def _finite(name: str, number: float) -> object:
+    if not math.isfinite(number):
+        raise MalformedMessage(f"{name} is {number}; numbers are finite")
+    return number
 
 
 def _shown(value: object) -> str:

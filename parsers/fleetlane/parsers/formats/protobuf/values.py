@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor  # type: ignore[import-untyped]
@@ -80,19 +81,16 @@ def _field_writer(each: Any, scope: _Scope) -> Write:
     if element_type in scope.types.map_entries:
         return _map_writer(scope.types.message_class(element_type), scope)
     if element_type is not None:
-        return _list_writer(_octets_writer(element_type, scope))
+        return partial(_list, _octets_writer(element_type, scope))
     write = _value_writer(each, scope)
-    return _list_writer(write) if each.is_repeated else write
+    return partial(_list, write) if each.is_repeated else write
 
 
-def _list_writer(write: Write) -> Write:
-    def write_list(values: Any, bounds: Bounds) -> object:
-        bounds.enter(len(values))
-        written = [write(value, bounds) for value in values]
-        bounds.leave()
-        return written
-
-    return write_list
+def _list(write: Write, values: Any, bounds: Bounds) -> object:
+    bounds.enter(len(values))
+    written = [write(value, bounds) for value in values]
+    bounds.leave()
+    return written
 
 
 def _map_writer(entry_class: Any, scope: _Scope) -> Write:

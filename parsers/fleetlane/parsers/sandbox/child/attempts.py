@@ -23,13 +23,12 @@ from fleetlane.parsers.sandbox.results import (
     notes_of,
 )
 from fleetlane.parsers.sandbox.runs import PART_BYTES, Assignment, Body, EncodedBody, TimeAllowance
-from fleetlane.parsers.sandbox.time_budget import Stopwatch
+from fleetlane.parsers.sandbox.stopwatch import Stopwatch
 
 type _Message = tuple[bytes, Body | EncodedBody]
 
 _HAS_TIMER: Final = hasattr(signal, "setitimer")
 _TICK_S_MIN: Final = 0.002
-NO_MESSAGE: Final = -1
 
 
 class TimeIsUp(BaseException):
@@ -44,14 +43,14 @@ class SoftLimit:
     what catches ``BaseException`` is cut again at each tick: after that it takes a kill. Where
     there is no interval timer (Windows), there is no limit.
 
-    ``message`` is the number of the one that is being parsed, unique in this process, or
-    ``NO_MESSAGE``: set by whoever parses, as a call would cost more than all else here.
+    ``message`` is the number of the one that is being parsed, unique in this process, or ``IDLE``:
+    set by whoever parses, as a call would cost more than all else here.
     """
 
     def __init__(self, limit_s: float) -> None:
         self.limit_s = limit_s
         self._stopwatch: Stopwatch | None = None
-        self._seen = self.message = NO_MESSAGE
+        self._seen = self.message = IDLE
         self.is_short = self._is_in_tick = False
 
     def __enter__(self) -> Self:
@@ -76,7 +75,7 @@ class SoftLimit:
             signal.setitimer(signal.ITIMER_REAL, self._tick_s, self._tick_s)
 
     def _tick(self, _signal: int, _frame: FrameType | None) -> None:
-        if self._is_in_tick or self.message == NO_MESSAGE:
+        if self._is_in_tick or self.message == IDLE:
             return
         self._is_in_tick = True  # the next tick may come while this one waits for a CPU
         try:
@@ -164,9 +163,9 @@ class Attempts:
                 self._progress[0] = soft_limit.message = mark
                 self._encoder.encode(envelope, body)
             finally:
-                soft_limit.message = NO_MESSAGE
+                soft_limit.message = IDLE
         except TimeIsUp:
-            soft_limit.message = NO_MESSAGE
+            soft_limit.message = IDLE
             failure = Verdict.TIMEOUT, f"not parsed within {soft_limit.limit_s * 1000:.0f} ms"
             if soft_limit.is_short:
                 failure = Verdict.CUT_SHORT, ""

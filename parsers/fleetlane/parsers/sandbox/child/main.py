@@ -143,7 +143,9 @@ class _Server:
         done = 0
         while self._is_fit and done < request.messages:
             left = request.messages - done
-            messages = packets.messages_of(memory, begin, request.first + done, left)
+            messages = packets.messages_of(
+                memory, begin, request.first + done, left, as_views=self._takes_views
+            )
             done += self._part_sent(request, messages, done)
 
     def _part_sent(
@@ -160,9 +162,7 @@ class _Server:
         waited_ns = self._own.waited_ns
         attempts = Attempts(assignment, self._parser, allowance, self._progress, waited_ns)
         part = attempts.part(
-            messages.pairs(as_views=self._takes_views),
-            request.messages - done,
-            mark=request.mark + request.first + done,
+            messages.pairs, request.messages - done, mark=request.mark + request.first + done
         )
         self._charged = self._charged[0] + part.charged_us, self._charged[1] + part.charged_bytes
         has_left_any = self._own.threads_and_children() != self._threads_and_children

@@ -66,11 +66,11 @@ def _program(*, may_write: bool) -> Iterator[Instruction]:
     yield _EQUAL, 1, 0, system_calls.AUDIT_ARCHITECTURES[platform.machine()]
     yield _RETURN, 0, 0, _KILLED
     yield _LOAD, 0, 0, _NUMBER_AT
-    writing = "," + system_calls.WRITING if may_write else ""
-    for number in system_calls.numbers(system_calls.PLAIN + writing).values():
+    writing = system_calls.numbers("writing") if may_write else {}
+    for number in (system_calls.numbers("plain") | writing).values():
         yield _EQUAL, 0, 1, number
         yield _RETURN, 0, 0, _ALLOWED
-    checked = system_calls.numbers(system_calls.CHECKED)
+    checked = system_calls.numbers("checked")
     for name, body in _checks(may_write=may_write).items():
         if name in checked:
             yield _EQUAL, 0, len(body), checked[name]

@@ -9,7 +9,7 @@ from typing import Any, Final
 from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
-from fleetlane.parsers.sandbox.time_budget import run_queue_ns
+from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
 from fleetlane.parsers.sandbox.worker.chunks import Slots
 from fleetlane.parsers.sandbox.worker.excess import resident_bytes
 from fleetlane.parsers.sandbox.worker.parser_child import (

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
+from fleetlane.parsers.sandbox.budgets import TimeBudget
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords, Columns
 from fleetlane.parsers.sandbox.packets import Reply
 from fleetlane.parsers.sandbox.results import (
@@ -23,7 +24,6 @@ from fleetlane.parsers.sandbox.results import (
     Verdict,
 )
 from fleetlane.parsers.sandbox.runs import Run
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.children import Children
 from fleetlane.parsers.sandbox.worker.chunks import Chunk, Piece, Retry, chunk_bounds
 from fleetlane.parsers.sandbox.worker.parser_child import (
@@ -257,7 +257,8 @@ class Feeding:
                 part, records = self._read(*reply, only)
                 if reply[0].is_retiring:
                     child.end()
-                return part.attempt(0), records, None if reply[0].is_retiring else child
+                attempt = part.attempt(0)._replace(output_bytes=len(records.values))
+                return attempt, records, None if reply[0].is_retiring else child
             death = child.end()
         except InvalidReplyError as problem:
             death = _of_invalid_reply(child.end(), problem)

@@ -15,7 +15,7 @@ from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX
 from fleetlane.parsers.sandbox.results import InvalidReplyError, Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.shared_memory import ProgressMemory, WorkerMemory
-from fleetlane.parsers.sandbox.time_budget import Stopwatch
+from fleetlane.parsers.sandbox.stopwatch import Stopwatch
 from fleetlane.parsers.sandbox.worker.excess import BEYOND_BYTES, bind_memory, excess_of
 from fleetlane.parsers.sandbox.worker.zygote_client import Ending, Zygote, ZygoteGoneError
 

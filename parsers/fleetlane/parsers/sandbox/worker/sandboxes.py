@@ -1,15 +1,15 @@
 """All sandboxes of one worker: the children of each program, and the zygote that forks them."""
 
-from collections import Counter, OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterator
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Final
 
 from fleetlane.events.token_bucket import TokenBucket
+from fleetlane.parsers.sandbox.budgets import TimeBudget
 from fleetlane.parsers.sandbox.jail.entering import Part, hide_memory
 from fleetlane.parsers.sandbox.results import Result, Verdict
 from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
-from fleetlane.parsers.sandbox.time_budget import TimeBudget
 from fleetlane.parsers.sandbox.worker.children import (
     LOADS_S_MAX,
     Children,
@@ -64,9 +64,7 @@ class Sandboxes:
         """What is wrong with parts of the jail on this system, by part; nothing if it is whole."""
         return self._zygote.problems()
 
-    def parsed(
-        self, run: Run, time_budget: TimeBudget, *, children_max: int = 1
-    ) -> Iterator[Result]:
+    def parsed(self, run: Run, budget: TimeBudget, *, children_max: int = 1) -> Iterator[Result]:
         """Parse the messages of a run. Nothing that a parser does raises anything here.
 
         A slow parser has up to ``children_max`` children at once, each for a part of the run; its
@@ -75,12 +73,12 @@ class Sandboxes:
         wanted.
         """
         messages = len(run.bodies)
-        count = children_max if time_budget.is_slow(run.assignment) else 1
-        count = max(1, min(messages, count))
-        ends = [messages * place // count for place in range(count + 1)]
+        most = children_max if budget.is_slow(run.assignment) else 1
+        sharers = max(1, min(messages, most))
+        ends = [messages * place // sharers for place in range(sharers + 1)]
         program, owner = run.program, run.assignment.flow.owner
         feedings = [
-            Feeding(run, range(*part), self._of(program, owner, n), time_budget, sharers=count)
+            Feeding(run, range(*part), self._of(program, owner, n), budget, sharers=sharers)
             for n, part in enumerate(pairwise(ends))
         ]
         try:
@@ -129,11 +127,8 @@ class Sandboxes:
         """
         left, left_bytes = PROGRAMS_MAX - 1, self._waiting_bytes_max
         others = [one for one in reversed(self._children) if one[0] != program]
-        place, counts = dict[tuple[Program, int], int](), Counter[str]()
-        for other in others:
-            counts[self._children[other].owner] += 1
-            place[other] = counts[self._children[other].owner]
-        for other in sorted(others, key=place.__getitem__):
+        places = defaultdict[str, Iterator[int]](count)
+        for other in sorted(others, key=lambda one: next(places[self._children[one].owner])):
             size_bytes = self._children[other].resident_bytes()
             if left and size_bytes <= left_bytes:
                 left, left_bytes = left - 1, left_bytes - size_bytes

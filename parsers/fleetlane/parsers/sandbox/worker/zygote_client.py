@@ -21,7 +21,7 @@ from fleetlane.parsers.sandbox.jail.entering import Part, remove_folder
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.settings import MALLOC_LIMITS, inherited_environment
-from fleetlane.parsers.sandbox.time_budget import Stopwatch
+from fleetlane.parsers.sandbox.stopwatch import Stopwatch
 
 ANSWER_S_MAX: Final = 10.0
 """How long a zygote may work on a request: milliseconds, but that the first waits for its start."""

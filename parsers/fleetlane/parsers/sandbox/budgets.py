@@ -1,19 +1,17 @@
-"""How long a process worked, and how much time each flow may use beyond what is usual."""
+"""How much time each flow may use, and how much it may put out, beyond what is usual."""
 
 import logging
-import os
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Final
 
 from fleetlane.events.token_bucket import TokenBucket
-from fleetlane.parsers.sandbox.output_budget import OutputBudget
 from fleetlane.parsers.sandbox.runs import Assignment, TimeAllowance
 
 _log = logging.getLogger(__name__)
 
 NO_END_S: Final = 1e6
+NO_END_BYTES: Final = 1 << 60
 """A budget of so much is not charged: a child may report anything."""
 
 SHORT_US_MIN: Final = 5_000
@@ -29,6 +27,51 @@ _SHORT_TO_USUAL: Final = 4
 _USUAL_SHARE: Final = 0.9
 _USUAL_AMONG: Final = 1_000
 _SAMPLE_MAX: Final = 64
+
+
+class OutputBudget:
+    """The output budget of each flow, which all of the flow's messages share. In bytes.
+
+    ``child.charge`` says what is charged, docs/sandbox.md what becomes of a message that would take
+    more than is left. Time gives all of it back; all flows together have a batch's budget besides.
+    """
+
+    def __init__(
+        self,
+        *,
+        flow_bytes_max: int = NO_END_BYTES,
+        batch_bytes_max: int = NO_END_BYTES,
+        regained_bytes_per_s: float = 0.0,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._flow_bytes_max, self._batch_bytes_max = flow_bytes_max, batch_bytes_max
+        self.has_end = flow_bytes_max < NO_END_BYTES
+        self._monotonic, self._batch_bytes = monotonic, 0
+        self._flows = TokenBucket.by_name(burst=flow_bytes_max, per_s=regained_bytes_per_s)
+
+    def left_bytes(self, stream: str) -> int:
+        """What the flow's next messages may take in all; never negative."""
+        left_bytes = int(self._flows[stream].left_at(self._monotonic()))
+        return max(0, min(left_bytes, self._batch_bytes_max - self._batch_bytes))
+
+    def is_overdrawn(self, stream: str) -> bool:
+        """Whether more is missing than a flow may have: many little ones, or a child that lies."""
+        return self._flows[stream].left_at(self._monotonic()) < -self._flow_bytes_max
+
+    def charge(self, stream: str, charged_bytes: int) -> None:
+        """Take what messages have become beyond what is usual."""
+        if not (charged_bytes and self.has_end):  # without one, a child may report anything
+            return
+        now_s, bucket = self._monotonic(), self._flows[stream]
+        left_bytes = max(0, int(bucket.left_at(now_s)))
+        bucket.overdraw(now_s, min(charged_bytes, self._flow_bytes_max))
+        self._batch_bytes += min(charged_bytes, left_bytes)
+        if left_bytes and bucket.left <= 0:
+            _log.warning("flow %s used up its output budget: what grows much is deferred", stream)
+
+    def begin_batch(self) -> None:
+        """Give all flows together their whole budget again; each one's own it keeps."""
+        self._batch_bytes = 0
 
 
 class TimeBudget:
@@ -65,9 +108,8 @@ class TimeBudget:
     def left_us(self, assignment: Assignment) -> int:
         """What the flow or its owner has left; negative once more was used than there was."""
         now_s, flow = self._monotonic(), assignment.flow
-        return int(
-            min(self._flows[flow.stream].left_at(now_s), self._owners[flow.owner].left_at(now_s))
-        )
+        buckets = self._flows[flow.stream], self._owners[flow.owner]
+        return int(min(bucket.left_at(now_s) for bucket in buckets))
 
     def may_try(self, assignment: Assignment, *, beyond_us: int = 0) -> bool:
         """Whether messages of the flow may be tried, if only with the shorter limit."""
@@ -112,62 +154,3 @@ class TimeBudget:
         usual_us = self._usual_us.setdefault(stream, now_us)
         weight = min(1.0, step * len(in_order_us) / _USUAL_AMONG)
         self._usual_us[stream] = usual_us + (now_us - usual_us) * weight
-
-
-TICKS_SEEN_MAX: Final = 2
-_CLOCK_TICK_NS: Final = 10_000_000
-
-
-def run_queue_ns(pid: int) -> int:
-    """How long a process's main thread has waited for a CPU; 0 where that is not counted."""
-    try:
-        return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1])
-    except (OSError, IndexError):  # it is gone, or this kernel does not count
-        return 0
-
-
-def cpu_ns(pid: int) -> tuple[int, bool]:
-    """CPU time of all threads of a process, in ticks of 10 ms, and whether it could use more.
-
-    0 where it is gone.
-    """
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        return sum(map(int, fields[11:13])) * _CLOCK_TICK_NS, fields[0] == b"R"
-    except (OSError, ValueError, IndexError):
-        return 0, False
-
-
-class Stopwatch:
-    """Measures one process between readings, which come about every ``tick_s``.
-
-    A machine that paused, or has too many processes, adds nothing: between two readings at most
-    two ticks pass, and the time that the process waited in the run queue does not count: but for
-    as long as it had a CPU, as its own threads may be what its main thread waits for. Linux tells
-    of a wait once it is over: what was counted of it by then counts less afterwards.
-    """
-
-    def __init__(self, pid: int, *, tick_s: float) -> None:
-        self._pid = pid
-        self._step_ns_max = int(TICKS_SEEN_MAX * tick_s * 1e9)
-        self.restart()
-
-    def restart(self) -> None:
-        self._seen_ns, self._waited_ns = time.monotonic_ns(), run_queue_ns(self._pid)
-        (self._cpu_ns, _), self.worked_s = cpu_ns(self._pid), 0.0
-        self._too_much_ns = 0
-
-    def read(self) -> float:
-        """Add what has passed since the last reading, and give the sum in seconds."""
-        now_ns, waited_ns = time.monotonic_ns(), run_queue_ns(self._pid)
-        used_ns, is_ready = cpu_ns(self._pid)
-        waits = is_ready and (waited_ns, used_ns) == (self._waited_ns, self._cpu_ns)
-        if waits and self._pid != os.getpid():  # who reads its own has a CPU
-            return self.worked_s  # the next reading that it had one before has all
-        passed_ns = now_ns - self._seen_ns
-        ran_ns = passed_ns - (waited_ns - self._waited_ns) - self._too_much_ns
-        self._too_much_ns = max(0, -ran_ns)
-        on_cpu_ns = min(passed_ns, used_ns - self._cpu_ns - _CLOCK_TICK_NS)
-        self.worked_s += min(self._step_ns_max, max(0, ran_ns, on_cpu_ns)) / 1e9
-        self._seen_ns, self._waited_ns, self._cpu_ns = now_ns, waited_ns, used_ns
-        return self.worked_s
