@@ -7,7 +7,6 @@ import threading
 import time
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -24,7 +23,6 @@ LIMIT_S: Final = 10.0
 ERROR_CHARS_MAX: Final = 300
 _QUOTED: Final = re.compile(r"""(['"]).*\1""")  # in an error: it may be a device's value
 _THREAD: Final = "lineage of a run"
-_failing: Final = threading.Event()
 _log = logging.getLogger(__name__)
 type _Run = tuple[StreamingQuery, SparkSession, JobArguments, QueryPlan]
 
@@ -60,7 +58,7 @@ def _follow(run: _Run) -> None:
 
 
 def _send(run: _Run, state: str, error: str = "") -> None:
-    """Log what cannot be sent, but the first alone until something is sent again."""
+    """Log what cannot be sent."""
     query, session, arguments, plan = run
     # A checkout's address may have a password in it.
     config: dict[str, Any] = {"facets": {"source_code_location": {"disabled": True}}}
@@ -69,7 +67,7 @@ def _send(run: _Run, state: str, error: str = "") -> None:
     try:
         from openlineage.client import OpenLineageClient, event_v2, facet_v2  # noqa: PLC0415 - slow
 
-        at, topics = rfc3339(now_ms()), frozenset[str]()
+        at, topics, stage = rfc3339(now_ms()), frozenset[str](), f"fleetlane-{arguments.stage}"
         with suppress(KafkaAdminError), closing(KafkaAdmin(session, arguments)) as admin:
             topics = admin.topics()
         kafka = f"kafka://{arguments.kafka_bootstrap_servers.partition(',')[0]}"
@@ -89,21 +87,15 @@ def _send(run: _Run, state: str, error: str = "") -> None:
             eventTime=at,
             eventType=event_v2.RunState[state],
             run=event_v2.Run(str(query.runId), {"errorMessage": failure} if error else {}),
-            job=event_v2.Job(f"fleetlane-{arguments.stage}", f"query.{name}", facets),
+            job=event_v2.Job(stage, f"query.{name}", facets),
             inputs=[event_v2.InputDataset(*one) for one in reads],
-            outputs=[event_v2.OutputDataset(*one) for one in (*writes, *map(_named, plan.tables))],
+            outputs=[
+                *(event_v2.OutputDataset(*one) for one in writes),
+                *(event_v2.OutputDataset(stage, one) for one in plan.tables),
+            ],
         )
         client = OpenLineageClient(config=config)
         client.emit(event)
         client.close(LIMIT_S)
-        _failing.clear()
     except Exception as problem:  # noqa: BLE001 - each transport has errors of its own
-        if not _failing.is_set():
-            _log.warning("%s of query %s was not sent as lineage: %s", state, plan.name, problem)
-        _failing.set()
-
-
-def _named(table: str) -> tuple[str, str]:
-    """As openlineage.io/docs/spec/naming has it."""
-    at = urlsplit(table)
-    return (f"s3://{at.netloc}", at.path[1:]) if at.netloc else (at.scheme, at.path)
+        _log.warning("%s of query %s was not sent as lineage: %s", state, plan.name, problem)

@@ -51,7 +51,7 @@ class QueryPlan:
     beside the batches instead of between them: a crash then repeats several batches, not one.
     ``state`` names what it keeps between batches; another name is another checkpoint. With a
     ``real_time_batch_ms`` it runs in real time instead, in batches that last so long. The pattern
-    of the topics that it ``writes``, and its ``tables``' addresses, are for its lineage alone.
+    of the topics that it ``writes``, and the ``tables``, are for its lineage alone.
     """
 
     name: str

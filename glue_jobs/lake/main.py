@@ -97,13 +97,11 @@ def _start_query(
         bodies=_bodies(arguments),
     )
     share = _ARCHIVE_SHARE if arguments.tables is LakeTables.ARCHIVE else 1
-    name, of_glue = lake_job(arguments.tables), "" if arguments.lake_catalog_uri else ".db"
-    folder = f"{arguments.lake_warehouse}/{arguments.lake_database}{of_glue}"
     plan = QueryPlan(
-        name=name,
+        name=lake_job(arguments.tables),
         pattern=TOPICS_OF[arguments.tables],
         trigger_ms=min(POLL_MS, arguments.lake_trigger_ms),
-        tables=[f"{folder}/{table.name}" for table in TABLES_OF[arguments.tables]],
+        tables=[f"{arguments.lake_database}.{table.name}" for table in TABLES_OF[arguments.tables]],
     )
     records = raw_records(
         session,
@@ -123,7 +121,7 @@ def _start_query(
         PeriodicTask(
             name="counts by day", run=batches.count, interval_s=COUNT_INTERVAL_S, rests=COUNT_RESTS
         ).run_beside(query)
-    publish = published_to(arguments.metrics_namespace, Dimension.JOB, name)
+    publish = published_to(arguments.metrics_namespace, Dimension.JOB, plan.name)
     PeriodicTask(
         name="the lake's lag",
         run=lambda: publish({JobMetric.LAKE_LAG_SECONDS: lag.seconds()}),

@@ -70,7 +70,7 @@ app = group(
         "status": "platform.status:status",
         "tail": "message.tail:tail",
         "team": group("Let teams publish by themselves.", {"policy": "flow.publish:policy"}),
-        "top": "platform.top:top",
+        "top": "platform.status:top",
         "unblock": "message.unblock:unblock",
         "verify": "platform.verify:verify",
         "why": "message.why:why",
