@@ -1,27 +1,15 @@
 """The Spark session that every job runs in, its scheduler pools, its catalog and its JVM."""
 
 import os
-import tempfile
+import tomllib
 from collections.abc import Mapping
-from pathlib import Path
+from importlib.resources import as_file, files
 from typing import Any, Final
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from fleetlane.events.lake.tables import CATALOG, NAMESPACE, LakeTable
-from fleetlane.events.lanes import REAL_TIME_LANES, BulkCause
-
-PROMPT_QUERIES: Final = ("parse_lane_fast", "parse_lane_standard", "fleet_metadata", "fleet_watch")
-"""Each has one slot before any other query has two. What would wait behind the bulk lane's tasks,
-or the lake's, is a device that must be answered, or one that must be held back."""
-
-_REAL_TIME_SHARE: Final = 64
-"""More than there are partitions: in real time each has a slot before any other query has more."""
-
-_WEIGHT: Final = 4
-_BULK_WEIGHT: Final = 2
-"""Of each cause's query in the bulk lane; what is over its flow's budget has half as much."""
 
 _CATALOG: Final = f"spark.sql.catalog.{CATALOG}"
 _GLUE: Final = {
@@ -38,33 +26,9 @@ _JDBC: Final = {
 _NAMED_IN_PART: Final = ("PythonUtils", "PythonSQLUtils", "functions", "py4j.reflection.TypeUtil")
 _REGION: Final = "AWS_DEFAULT_REGION"
 _REGION_OF_WORKERS: Final = f"spark.executorEnv.{_REGION}"
-SESSION_SETTINGS: Final[Mapping[str, str]] = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.scheduler.mode": "FAIR",
-    # Limits of a record batch for Python. A flow's messages in one are parsed together.
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "5000",
-    "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
-    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-    # Read so, each column of each file leaves an allocator behind for ever: Iceberg's issue 13937.
-    "spark.sql.iceberg.vectorization.enabled": "false",
-    # A repeated header must not end a query: the last one counts.
-    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
-    # A query that stalls and cannot be stopped ends its application instead.
-    "spark.sql.streaming.stopTimeout": "60s",
-    # A cancelled task that goes on all the same ends its executor (but not a laptop's).
-    "spark.task.reaper.enabled": "true",
-    "spark.task.reaper.killTimeout": "60s",
-    # Shuffles of ended batches leave the disk once the driver's JVM collects its old objects, which
-    # by itself it does each half hour: the lake's filled 600 MiB by then.
-    "spark.cleaner.periodicGC.interval": "5min",
-    # A driver lives for months; of what ended it keeps a thousand of each for the UI, plans
-    # with all their text included.
-    "spark.ui.retainedJobs": "100",
-    "spark.ui.retainedStages": "100",
-    "spark.ui.retainedTasks": "1000",
-    "spark.sql.ui.retainedExecutions": "50",
-    "spark.sql.streaming.numRecentProgressUpdates": "5",
-}
+SESSION_SETTINGS: Final[Mapping[str, str]] = tomllib.loads(
+    files(__package__).joinpath("session.toml").read_text(encoding="utf-8")
+)
 
 
 def spark_session(
@@ -80,8 +44,8 @@ def spark_session(
         settings[_REGION_OF_WORKERS] = region
     if shuffle_partitions is not None:
         settings["spark.sql.shuffle.partitions"] = shuffle_partitions
-    with tempfile.TemporaryDirectory() as folder:  # read once, as the session begins
-        settings["spark.scheduler.allocation.file"] = written_pools(Path(folder))
+    with as_file(files(__package__).joinpath("pools.xml")) as pools:  # read as the session begins
+        settings["spark.scheduler.allocation.file"] = pools.as_uri()
         session = SparkSession.builder.appName(application).config(map=settings).getOrCreate()
     keep_classes(session)
     return session
@@ -157,22 +121,3 @@ def check_alive(session: SparkSession) -> None:
     """Raise ``SystemExit`` where Spark stopped by itself, as after too many lost executors."""
     if session.sparkContext._jsc.sc().isStopped():  # noqa: SLF001 - PySpark has no other way in
         raise SystemExit("Spark has stopped, so its application ends")
-
-
-def written_pools(folder: Path) -> str:
-    """Write the pools into a folder, as Spark reads them; returns the file's URL.
-
-    A query's pool has its name. One that is not named here has a weight of 1 and no share.
-    """
-    file = folder / "pools.xml"
-    weights = dict.fromkeys((f"parse_lane_bulk.{cause}" for cause in BulkCause), (_BULK_WEIGHT, 0))
-    weights |= {"parse_lane_slow": (_BULK_WEIGHT, 1)}  # before what is over there
-    weights |= dict.fromkeys(PROMPT_QUERIES, (_WEIGHT, 1))
-    weights |= {f"parse_lane_{lane}": (_WEIGHT, _REAL_TIME_SHARE) for lane in REAL_TIME_LANES}
-    pools = "".join(
-        f'<pool name="{name}"><schedulingMode>FAIR</schedulingMode>'
-        f"<weight>{weight}</weight><minShare>{share}</minShare></pool>"
-        for name, (weight, share) in weights.items()
-    )
-    file.write_text(f"<allocations>{pools}</allocations>\n")
-    return file.as_uri()

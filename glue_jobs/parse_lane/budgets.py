@@ -1,9 +1,11 @@
 """What each flow may use of a lane: time and output; in the last two also messages and bodies."""
 
 import math
+import os
 import time
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final
 
 from fleetlane.events.envelope import Message
@@ -18,7 +20,7 @@ SLOW_FLOW_S_MAX: Final = 80.0
 Tasks may be three times as many as slots, and an owner has the time of four flows."""
 
 REGAINED_SHARE: Final = 1 / 50
-"""In the fast and standard lanes: of all time that passes."""
+"""In the fast and standard lanes: of all time that passes, of each core's."""
 
 MESSAGES_SAVED_UP: Final = 2
 """There: what a flow has at most, in messages that take their whole limit. While one does the
@@ -67,8 +69,11 @@ class FlowBudgets:
         *,
         is_over: bool = False,
         is_blocking: bool = False,
+        shared: Path | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """In the fast and standard lanes all workers with a folder ``shared`` count together."""
+        self._shared = shared
         self._monotonic = monotonic
         self.lane, self.is_over, self.children_max = lane, is_over, limits.children_max
         self._limits, self._is_blocking = limits, is_blocking
@@ -129,12 +134,14 @@ class FlowBudgets:
             return TimeBudget(flow_s_max=flow_s_max, output=output)
         if self.lane is Lane.SLOW:  # what it cut short would come back to it, its time lost
             return TimeBudget(flow_s_max=SLOW_FLOW_S_MAX, output=None if self.is_over else output)
+        cores = 1 if self._shared is None else os.cpu_count() or 1
         saved_up_s = MESSAGES_SAVED_UP * PARSE_GRACE_FACTOR * self._limits.parse_ms_max / 1000
         return TimeBudget(
             flow_s_max=saved_up_s,
             overdraft_s_max=saved_up_s,
-            regained_share=REGAINED_SHARE,
+            regained_share=REGAINED_SHARE * cores,
             output=output,
+            shared=self._shared,
             monotonic=self._monotonic,
         )
 

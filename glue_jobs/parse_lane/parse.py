@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -134,9 +135,15 @@ def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
     blocked = BlockedMessages(s3, arguments.parked_bucket)
     is_blocking = arguments.blocking_stream is not None
+    queries = blake2b(arguments.checkpoint_folder.encode(), digest_size=16).hexdigest()
+    shared = _folder_of_ours("budgets") / queries / arguments.lane
     return LaneParser(
         budgets=FlowBudgets(
-            arguments.lane, limits, is_over=arguments.is_over, is_blocking=is_blocking
+            arguments.lane,
+            limits,
+            is_over=arguments.is_over,
+            is_blocking=is_blocking,
+            shared=shared,
         ),
         parsers=ChosenParsers(
             flows=flows_in_force(arguments.flows_bucket, arguments.flows_max_age_s),
@@ -169,7 +176,11 @@ def payloads_of(arguments: ParseLaneArguments) -> Payloads:
 
 def parsers_folder() -> Path:
     """Where all workers of this user keep what they fetched: parsers, and the flows in force."""
-    return Path(tempfile.gettempdir()) / f"fleetlane-parsers-{os.getuid()}"
+    return _folder_of_ours("parsers")
+
+
+def _folder_of_ours(what: str) -> Path:
+    return Path(tempfile.gettempdir()) / f"fleetlane-{what}-{os.getuid()}"
 
 
 def spaced_tries(

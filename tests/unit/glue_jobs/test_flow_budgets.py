@@ -1,5 +1,6 @@
 """What one owner's flows use up is no other owner's loss."""
 
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -72,3 +73,18 @@ def test_what_puts_out_much_has_no_more_of_it_by_the_next_batch_of_the_bulk_lane
     budgets.begin_batch()
 
     assert budgets.time.output.left_bytes("gps") < before // 10
+
+
+@pytest.mark.parametrize("lane", [Lane.FAST, Lane.STANDARD])
+def test_what_a_flow_uses_up_with_one_worker_it_has_with_none(lane: Lane, tmp_path: Path) -> None:
+    workers = [
+        FlowBudgets(lane, LANE_LIMITS[lane], shared=tmp_path, monotonic=lambda: 1e6)
+        for _ in range(2)
+    ]
+    before = [one.time.may_try(GPS) for one in workers]
+
+    workers[0].time.charge(GPS, 60_000_000)
+
+    assert before == [True, True]
+    assert [one.time.may_try(GPS) for one in workers] == [False, False]
+    assert workers[1].time.may_try(OTHERS)

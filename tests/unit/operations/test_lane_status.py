@@ -7,8 +7,7 @@ from contextlib import closing
 import pytest
 
 from clients.kafka.reader import KafkaUnreadableError, Partition
-from fleetlane.cli.commands.platform.status import status_text
-from fleetlane.cli.commands.platform.status import show_top
+from fleetlane.cli.commands.platform.status import show_top, status_text
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.lanes import Lane

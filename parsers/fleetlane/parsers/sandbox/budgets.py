@@ -3,10 +3,12 @@
 import logging
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final
 
 from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.runs import Assignment, TimeAllowance
+from fleetlane.parsers.sandbox.shared_buckets import SharedBuckets
 
 _log = logging.getLogger(__name__)
 
@@ -87,12 +89,14 @@ class TimeBudget:
         overdraft_s_max: float = 0.0,
         regained_share: float = 0.0,
         output: OutputBudget | None = None,
+        shared: Path | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         """Give each flow ``flow_s_max``, the most that it may have left; ``output`` has no end.
 
         ``overdraft_s_max`` is how much more its messages may use while they have the shorter limit,
-        ``regained_share`` what each flow may use besides of the time that passes.
+        ``regained_share`` what each flow may use besides of the time that passes. With a folder
+        ``shared`` all processes that name it count together.
         """
         self._overdraft_us, self._monotonic = int(overdraft_s_max * 1e6), monotonic
         self._flow_us_max = int(flow_s_max * 1e6) + self._overdraft_us
@@ -100,7 +104,10 @@ class TimeBudget:
         self.has_end = self.output.has_end or flow_s_max < NO_END_S
         burst_us, us_per_s = flow_s_max * 1e6, regained_share * 1e6
         self._flows, self._owners = (
-            TokenBucket.by_name(burst=burst_us, per_s=us_per_s) for _ in range(2)
+            TokenBucket.by_name(burst=burst_us, per_s=us_per_s)
+            if shared is None
+            else SharedBuckets(shared / kind, burst=burst_us, per_s=us_per_s)
+            for kind in ("flows", "owners")
         )
         self._usual_us: dict[str, float] = {}
         self._reported = set[str]()
