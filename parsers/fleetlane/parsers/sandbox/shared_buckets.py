@@ -15,7 +15,7 @@ _BYTES = 16
 class SharedBucket(TokenBucket, kw_only=True, gc=False):
     """A bucket that others draw on too. What two take in the same instant may count as one."""
 
-    memory: memoryview
+    memory: "memoryview[float]"
 
     def left_at(self, now_s: float) -> float:
         with self._read():
