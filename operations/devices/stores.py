@@ -48,8 +48,9 @@ class DeviceAdministration(devices.DeviceRegistry):
         yield from map(devices.device_from_item, self._scanned(**request if wanted else {}))
 
     def all_without_keys(self) -> Iterator[devices.RegisteredDevice]:
-        """Give all devices as ``all``, but for their keys: those are most of what an item holds."""
-        asked = [one.name for one in fields(devices.RegisteredDevice) if one.name != "keys"]
+        """Give all devices as ``all``, but for keys and attributes, most of what an item holds."""
+        names = (one.name for one in fields(devices.RegisteredDevice))
+        asked = [name for name in names if name not in {"keys", "attributes"}]
         items = self._scanned(
             ProjectionExpression=", ".join(f"#{name}" for name in asked),
             ExpressionAttributeNames={f"#{name}": name for name in asked},

@@ -169,6 +169,7 @@ def test_attributes_are_changed_alone_and_replace_those_before(registry: DeviceR
         {"site": 'a"'},
         {"s" * 21: "x"},
         {f"a{number}": "x" for number in range(11)},
+        {f"a{number}": "x" * 60 for number in range(3)},
     ],
 )
 def test_attributes_that_events_cannot_take_along_are_refused(

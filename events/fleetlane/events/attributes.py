@@ -12,6 +12,9 @@ from typing import Final
 from fleetlane.events.errors import FleetlaneError
 
 ATTRIBUTES_MAX: Final = 10
+ATTRIBUTES_BYTES_MAX: Final = 180
+"""Of all of a device together, as they travel: an upload has them in the metadata of its object."""
+
 ATTRIBUTE_PATTERN: Final = "[a-z][a-z0-9]{0,19}"
 """As CloudEvents 1.0 advises for the names of attributes: they are these of our events."""
 
@@ -47,6 +50,9 @@ def checked_attributes(attributes: Mapping[str, str]) -> None:
             raise BadAttributeError(f"name {name!r:.80}; allowed: {allowed}")
         if not _VALUE.fullmatch(str(value)):
             raise BadAttributeError(f"{name} is {value!r:.80}; allowed: {VALUE_PATTERN}")
+    size_bytes = len((attributes_text(attributes) or "").encode())
+    if size_bytes > ATTRIBUTES_BYTES_MAX:
+        raise BadAttributeError(f"have {size_bytes} bytes; allowed: {ATTRIBUTES_BYTES_MAX}")
 
 
 def attributes_text(attributes: Mapping[str, str]) -> str | None:
