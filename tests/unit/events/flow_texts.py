@@ -13,7 +13,7 @@ use = "json"
 """
 FLOW_FIELDS = (
     "stream, owner, parsers, event_time, lane, topic, oversize, on_failure, dedupe_by_content, "
-    "identity, canonical, limits, upload, devices, dedupe, objective, schema"
+    "attributes, identity, canonical, limits, upload, devices, dedupe, objective, schema"
 )
 
 

@@ -21,11 +21,11 @@ UNKNOWN_OR_MISSING = {
     ),
     "an unknown field of a parser": (
         SMALLEST + "version = 1",
-        "unknown field `parsers.0.version`; allowed: use, firmware, device_types, options",
+        "unknown field `parsers.0.version`; allowed: use, firmware, device_types, share, options",
     ),
     "an unknown field of the second parser": (
         SMALLEST + '[[parsers]]\nuse = "csv"\nversion = 1',
-        "unknown field `parsers.1.version`; allowed: use, firmware, device_types, options",
+        "unknown field `parsers.1.version`; allowed: use, firmware, device_types, share, options",
     ),
     "an unknown field of the event time": (
         'event_time = { field = "t", unit = "s", zone = "UTC" }' + SMALLEST,
