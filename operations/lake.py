@@ -16,11 +16,12 @@ from clients.aws import asking, aws_client
 from clients.lake.laptop_lake import LakeMissingError, LaptopLake
 from clients.lake.view_sql import Engine, create_view
 from fleetlane.events.flows.flow import Flow
+from fleetlane.events.lake.queries import queries
 from fleetlane.events.lake.tables import CATALOG, EVENTS, NAMESPACE, RECEIVED
 from fleetlane.events.lake.views import LakeView
 from fleetlane.events.times import DAY_MS, day_of
 from operations.fleet.fleet import Fleet, Lake, Rows, name_rows, rows_of
-from operations.fleet.questions import Table, queries
+from operations.fleet.questions import Table
 from operations.platform import Platform, StageUnavailableError
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def conformance_of(
         of_stream = rows_of(lake, EVENTS, since=since, where=f"stream = '{flow.stream}'")
         name_rows(connection, "stored_events", of_stream)
         name_rows(connection, "received", rows_of(lake, RECEIVED, since=since))
-        sql = queries("conformance.sql", sample=str(sample))["sampled"]
+        sql = queries("operations.fleet", "conformance.sql", sample=sample)["sampled"]
         sampled = connection.execute(sql, {"since": since, "stream": flow.stream})
         return conformance(flow.schema or {}, sampled.fetchall())
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3.type_defs import HeadObjectOutputTypeDef
 
 UPLOAD_FIELD: Final = "upload"
-"""The name of the metadata. S3 keeps at most 2 KB of them; the longest of ours is 1.6 KB."""
+"""The name of the metadata. S3 keeps at most 2 KB of them; the longest of ours is 1.9 KB."""
 
 
 class NotAnUploadError(FleetlaneError):

@@ -1,11 +1,10 @@
 """A row a device, stream and day, and a row a stream and hour, of whole days."""
 
-from importlib.resources import files
-from string import Template
 from typing import Final
 
 from pyspark.sql import DataFrame
 
+from fleetlane.events.lake.queries import queries
 from fleetlane.events.lake.tables import DAILY, HOURLY, LATE_MESSAGE_AFTER_MS, MADE_UP, LakeTable
 from fleetlane.events.times import DAY_MS, HOUR_MS, MILLIS_MAX, MILLIS_MIN
 
@@ -15,10 +14,9 @@ SETTLED_AFTER_MS: Final = 600_000
 LAG_MS_MAX: Final = 400 * DAY_MS
 """A longer lag counts as this."""
 
-_SQL: Final = dict(
-    part.split("\n", 1)
-    for part in files(__package__).joinpath("summaries.sql").read_text().split("-- name: ")[1:]
-)
+_LAGS: Final = {"lag_ms_max": LAG_MS_MAX, "late_ms": LATE_MESSAGE_AFTER_MS}
+_TIMES: Final = {"millis_min": MILLIS_MIN, "millis_max": MILLIS_MAX}
+_SQL: Final = queries(__package__, "summaries.sql", made_up=MADE_UP, **_LAGS, **_TIMES)
 
 
 def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:
@@ -27,8 +25,7 @@ def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:
     Needs rows of the tables ``received`` and ``parsed``, of the same days and of whole days; gives
     those of ``daily``.
     """
-    limits = {"millis_min": MILLIS_MIN, "millis_max": MILLIS_MAX, "lag_ms_max": LAG_MS_MAX}
-    return _rows(DAILY, received, parsed, late_ms=LATE_MESSAGE_AFTER_MS, **limits)
+    return _rows(DAILY, received, parsed)
 
 
 def closed_hour_ms(latest_ms: int) -> int:
@@ -42,10 +39,10 @@ def hourly_rows(received: DataFrame, parsed: DataFrame, *, closed_ms: int) -> Da
 
     Needs rows as ``daily_rows``; gives those of ``hourly``.
     """
-    return _rows(HOURLY, received, parsed, made_up=MADE_UP, closed_ms=closed_ms)
+    return _rows(HOURLY, received, parsed, closed_ms=closed_ms)
 
 
-def _rows(table: LakeTable, received: DataFrame, parsed: DataFrame, **known: object) -> DataFrame:
-    sql = Template(_SQL[table.name]).substitute(known, final=_SQL["final"])
-    rows = received.sparkSession.sql(sql, received=received, parsed=parsed)
+def _rows(table: LakeTable, received: DataFrame, parsed: DataFrame, **given: int) -> DataFrame:
+    named = {"received": received, "parsed": parsed}
+    rows = received.sparkSession.sql(_SQL[table.name], args=given, **named)
     return rows.select(*table.column_names)

@@ -1,4 +1,4 @@
--- Days of messages in Spark's SQL; names in braces are tables. A sum that 64 bits do not hold is 0: an overflow would end the query,
+-- Days of messages in Spark's SQL; names in double braces are tables. A sum that 64 bits do not hold is 0: an overflow would end the query,
 -- at this batch for ever.
 
 -- name: final
@@ -11,19 +11,19 @@ from (
             struct(outcome, reason, events, parse_us, inflated_bytes, output_bytes),
             struct(array_position(array('diverted', 'parked', 'empty', 'parsed'), outcome), attempt)
         ) as last
-    from {parsed} group by day, id
+    from {{parsed}} group by day, id
 )
 
 -- name: daily
 with final as (
-    ${final}
+    {final}
 ), message as (
     select
         received.*, final.* except (day, id),
         -- The lags of a device whose clock is in year 1 would have no room in 64 bits within a day.
-        case when end_ms between ${millis_min} and ${millis_max} then end_ms end as known_end_ms,
-        least(greatest(received_ms - known_end_ms, 0), ${lag_ms_max}) as lag_ms
-    from {received} as received left join final using (day, id)
+        case when end_ms between {millis_min} and {millis_max} then end_ms end as known_end_ms,
+        least(greatest(received_ms - known_end_ms, 0), {lag_ms_max}) as lag_ms
+    from {{received}} as received left join final using (day, id)
 )
 select
     day, device_id, stream,
@@ -36,7 +36,7 @@ select
     count(known_end_ms) as lag_messages,
     coalesce(try_sum(lag_ms), 0) as lag_ms_sum,
     coalesce(max(lag_ms), 0) as lag_ms_max,
-    count_if(lag_ms > ${late_ms}) as late_messages,
+    count_if(lag_ms > {late_ms}) as late_messages,
     count_if(outcome = 'parsed') as parsed,
     count_if(outcome = 'empty') as empty,
     count_if(outcome = 'parked') as parked,
@@ -57,7 +57,7 @@ from message group by day, device_id, stream
 -- name: hourly
 -- What was made up is in no hour.
 with final as (
-    ${final}
+    {final}
 ), by_device as (
     select
         day, stream, device_id,
@@ -67,9 +67,9 @@ with final as (
         count_if(outcome = 'parsed') as parsed,
         count_if(outcome = 'empty') as empty,
         count_if(outcome = 'parked') as parked
-    from {received} left join final using (day, id)
-    where source_topic != '${made_up}'
-        and try_subtract(received_ms, pmod(received_ms, 3600000)) <= ${closed_ms}
+    from {{received}} left join final using (day, id)
+    where source_topic != '{made_up}'
+        and try_subtract(received_ms, pmod(received_ms, 3600000)) <= :closed_ms
     group by day, stream, device_id, hour_ms
 )
 select

@@ -3,7 +3,8 @@
 from typing import Final
 
 from fleetlane.events.flows.flow import Flow
-from operations.fleet.questions import Question, ValueCell, cells, numbers, queries
+from fleetlane.events.lake.queries import queries
+from operations.fleet.questions import Question, ValueCell, cells, numbers
 from operations.fleet.wording import micros, moment_short, percent
 
 _ALIKE: Final = {"messages_min": 100, "differs_by": 0.1, "slower_times": 1.5}
@@ -20,7 +21,7 @@ def canaries_of(flow: Flow) -> Question:
         for place, rule in enumerate(flow.parsers)
         if rule.share is not None
     ]
-    sql = queries("canaries.sql", rules=", ".join(rules) or "(0, '', 0, '', '')")
+    sql = queries(__package__, "canaries.sql", rules=", ".join(rules) or "(0, '', 0, '', '')")
     return Question(
         name="canaries",
         title=f"Canaries of {flow.stream}",

@@ -5,23 +5,15 @@ Relayed messages do not prove that the device is alive; they are counted separat
 
 from typing import Final
 
+from fleetlane.events.lake.queries import queries
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from operations.fleet.fleet import IN_WINDOW, Fleet
-from operations.fleet.questions import (
-    Cell,
-    Question,
-    Table,
-    ValueCell,
-    cells,
-    numbers,
-    queries,
-    share,
-)
+from operations.fleet.questions import Cell, Question, Table, ValueCell, cells, numbers, share
 from operations.fleet.wording import duration, moment_short, size
 
 COVERAGE_DAYS: Final = (1, 2, 7)
 GAP_MIN_MS: Final = HOUR_MS
-_SQL: Final = queries("devices.sql", in_window=IN_WINDOW, day_ms=str(DAY_MS))
+_SQL: Final = queries(__package__, "devices.sql", in_window=IN_WINDOW, day_ms=DAY_MS)
 
 COVERAGE: Final = Question(
     name="coverage",

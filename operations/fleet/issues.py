@@ -5,12 +5,13 @@ A problem is a parked message's detail without its numbers, hex digits and quote
 
 from typing import Final
 
+from fleetlane.events.lake.queries import queries
 from fleetlane.events.times import HOUR_MS
-from operations.fleet.questions import Question, Row, ValueCell, cells, numbers, queries
+from operations.fleet.questions import Question, Row, ValueCell, cells, numbers
 from operations.fleet.wording import NONE, moment_short
 
 _BLOCKS: Final = " ▁▂▃▄▅▆▇█"
-_SQL: Final = queries("issues.sql", hour_ms=str(HOUR_MS))
+_SQL: Final = queries(__package__, "issues.sql", hour_ms=HOUR_MS)
 
 
 def _by_hour(row: Row) -> str:

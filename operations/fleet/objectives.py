@@ -5,8 +5,9 @@ from typing import Final
 
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lake.objectives import objective_hours
+from fleetlane.events.lake.queries import queries
 from fleetlane.events.times import DAY_MS, HOUR_MS
-from operations.fleet.questions import Question, ValueCell, cells, numbers, queries
+from operations.fleet.questions import Question, ValueCell, cells, numbers
 from operations.fleet.wording import duration, percent, ratio
 
 OBJECTIVE_DAYS: Final = 28
@@ -27,10 +28,9 @@ def objectives_of(flows: Iterable[Flow]) -> Question:
         parsed=f"(select * from parsed where {_LIVE})",
         events="(from kept_events union all from kept_repeats)",
     )
-    shares = [f"('{one.stream}', {one.objective.share})" for one in judged if one.objective]
-    sql = queries(
-        "objectives.sql", live=live, shares=", ".join(shares) or "('', 0.5)", hour_ms=str(HOUR_MS)
-    )
+    listed = [f"('{one.stream}', {one.objective.share})" for one in judged if one.objective]
+    shares = ", ".join(listed) or "('', 0.5)"
+    sql = queries(__package__, "objectives.sql", live=live, shares=shares, hour_ms=HOUR_MS)
     return Question(
         name="objectives",
         title="Objectives",

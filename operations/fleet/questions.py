@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, Self
 
 from operations.fleet.wording import NONE, number, percent
@@ -62,19 +61,6 @@ class ValueCell:
 def cells(text: Callable[[Any], str] = str, /, **headings: str) -> dict[str, Cell]:
     """Columns that are shown alike: their headings, by the keys of their values."""
     return {heading: ValueCell(key, text) for key, heading in headings.items()}
-
-
-def queries(file: str, **fragments: str) -> Mapping[str, str]:
-    """The queries of a file beside this one by their names, each in a comment above it.
-
-    What is in braces is a fragment, or a query before it in the file.
-    """
-    text = (Path(__file__).parent / file).read_text(encoding="utf-8")
-    found = dict(fragments)
-    for one in text.split("-- name: ")[1:]:
-        name, _, sql = one.partition("\n")
-        found[name] = sql.format_map(found)
-    return found
 
 
 def numbers(**headings: str) -> dict[str, Cell]:

@@ -5,12 +5,13 @@ Lag is arrival minus the end of the data, as the device states it, else its last
 
 from typing import Final
 
+from fleetlane.events.lake.queries import queries
 from fleetlane.events.times import DAY_MS, HOUR_MS
 from operations.fleet.fleet import IN_WINDOW
-from operations.fleet.questions import Question, Row, ValueCell, cells, numbers, queries, share
+from operations.fleet.questions import Question, Row, ValueCell, cells, numbers, share
 from operations.fleet.wording import duration, limit, micros, percent, ratio, size, span
 
-_SQL: Final = queries("traffic.sql", in_window=IN_WINDOW)
+_SQL: Final = queries(__package__, "traffic.sql", in_window=IN_WINDOW)
 
 LATE_OVER_MS: Final = HOUR_MS
 LATE_SHARE_MIN: Final = 0.5

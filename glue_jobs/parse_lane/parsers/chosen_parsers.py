@@ -97,7 +97,7 @@ class ChosenParsers:
         canaries = () if flow is None else flow.canaries_for(message.device_id)
         kind = _Kind(message.stream, message.device_type, message.firmware, canaries)
         choice = self._choices.get(kind) or self._remembered(kind)
-        return self._misplaced(message, choice) or choice
+        return self._misplaced(message, flow or choice.flow) or choice
 
     def flows(self) -> FlowSet:
         """Those in force for this batch; raises as ``chosen``."""
@@ -109,11 +109,10 @@ class ChosenParsers:
         assert self._published is not None, "the flows are read before"
         return self._published
 
-    def _misplaced(self, message: Message, choice: Choice) -> NoParser | None:
+    def _misplaced(self, message: Message, flow: Flow | None) -> NoParser | None:
         """Whether a message landed where its flow's order does not hold, as if it did not block."""
         if self._of_blocking_flow or message.bulk_cause is BulkCause.REPLAYED:
             return None
-        flow = self.flows().get(message.stream) or choice.flow
         if flow is None or not flow.blocks:
             return None
         if (flow.stream, "") not in self._logged:

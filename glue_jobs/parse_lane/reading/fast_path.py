@@ -39,18 +39,10 @@ _PATTERNS: Final[Mapping[str, str]] = {
 """Headers that differ from message to message; the others repeat, and each value is read once."""
 
 _KIND: Final = (ce.TYPE, ce.DEVICE_TYPE, ce.FIRMWARE, ce.BULK_CAUSE)
-_REPEATING: Final = frozenset(
-    {
-        *_KIND,
-        ce.ATTRIBUTES,
-        ce.SPECVERSION,
-        ce.CONTENT_TYPE,
-        ce.LANE,
-        ce.ATTEMPT,
-        ce.SLOW_TRIES,
-        ce.VIA,
-    }
-)
+_REPEATING: Final = frozenset({
+    *_KIND, ce.ATTRIBUTES, ce.SPECVERSION, ce.CONTENT_TYPE, ce.LANE, ce.ATTEMPT, ce.SLOW_TRIES,
+    ce.VIA,
+})  # fmt: skip
 _NEVER_READ: Final = ce.TIME
 _REQUIRED: Final = (
     ce.SPECVERSION, ce.ID, ce.SOURCE, ce.TYPE, ce.ARRIVAL_MILLIS, ce.LANE, ce.ATTEMPT, ce.BODY_BYTES

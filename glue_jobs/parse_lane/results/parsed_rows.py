@@ -52,8 +52,8 @@ def good_and_others(
     """Part the attempts of the fast path that succeeded from all others."""
     notes = attempts.notes
     is_good = np.frombuffer(notes.verdicts, np.uint8) == Verdict.OK
-    ends = np.asarray(records.value_ends)[np.cumsum([0, *notes.events])]
-    output_bytes, others = np.diff(ends), attempts.failed()
+    ends = np.asarray(records.value_ends)[np.cumsum(notes.events)]
+    output_bytes, others = np.diff(ends, prepend=0), attempts.failed()
     if run.slow:
         rows = run.rows[attempts.first : attempts.first + len(is_good)]
         is_slow_path = is_good & np.isin(rows, list(run.slow))

@@ -238,7 +238,9 @@ class Flow(_Table, frozen=True, kw_only=True):
         """
         if not self.has_canaries:
             return ()
-        return tuple(n for n, rule in enumerate(self.parsers) if rule.takes(device_id))
+        return tuple(
+            n for n, rule in enumerate(self.parsers) if rule.share and rule.takes(device_id)
+        )
 
     @cached_property
     def has_canaries(self) -> bool:

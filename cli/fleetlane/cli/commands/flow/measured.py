@@ -29,9 +29,8 @@ def slo(
     Over the last hour, day and 28 days, in whole hours.
     """
     platform = where.platform()
-    if stream is not None:
-        platform.publisher.check_stream(stream)
-    flows = platform.publisher.current().flows
+    published = platform.publisher
+    flows = published.current().flows if stream is None else [published.check_stream(stream)]
     with fleet_of(platform, asked_at_ms=now_ms()) as fleet:
         found = fleet.ask(objectives_of(flows), days=OBJECTIVE_DAYS, stream=stream)
         formats.show(found, asked_at_ms=fleet.asked_at_ms)
