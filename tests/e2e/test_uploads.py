@@ -81,7 +81,8 @@ def test_an_upload_waits_in_its_queue_while_kafka_is_unavailable(
 
     ledger = running.ledger_on([receipt])
     findings = list(ledger.findings.lines())
-    assert (ledger.parsed, ledger.lost, ledger.invented, findings) == (1, 0, 0, [])
+    found = (ledger.parsed, ledger.lost, ledger.invented, findings)
+    assert found == (1, 0, 0, []), tried.written()
 
 
 @pytest.mark.faults
@@ -110,9 +111,12 @@ class GatewayLog:
 
     def wait_for(self, words: str) -> None:
         give_up_s = time.monotonic() + LOGGED_WITHIN_S_MAX
-        while words not in self._path.read_text()[self._begin :]:
+        while words not in self.written():
             assert time.monotonic() < give_up_s, f"nobody logs {words!r}"
             time.sleep(0.1)
+
+    def written(self) -> str:
+        return self._path.read_text()[self._begin :]
 
 
 class BlindUploads(UploadBucket):
