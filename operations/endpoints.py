@@ -35,6 +35,8 @@ CONSOLE_TOKEN: Final = "FLEETLANE_CONSOLE_TOKEN"  # noqa: S105 - the name of a v
 LAKE_CATALOG: Final = Path("lake/catalog.db")
 """In a platform's data folder: the lake's catalog, a SQLite file, beside its tables."""
 
+GATEWAY_LOG: Final = Path("gateway/gateway.log")
+
 FLOWS_MAX_AGE_S: Final = 2
 """Shorter than in AWS: S3 is near, and whoever publishes here is waiting."""
 

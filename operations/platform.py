@@ -17,6 +17,7 @@ from clients.alarms import StageAlarms
 from clients.aws import AwsSettings, asking, aws_client, client_config, dynamodb_table, s3_client
 from clients.devices.overrides import OverridesStore
 from clients.devices.sightings import DeviceSightings
+from clients.refusals import Refusal, logged_refusals, stage_refusals
 from clients.s3.blocked_messages import BlockedMessages
 from clients.s3.upkeep_requests import UpkeepRequests
 from fleetlane.events import stage_resources
@@ -65,13 +66,15 @@ class Platform:
     """Opens what a command asks for, each time it asks.
 
     ``aws`` is boto3's own environment, unless it says otherwise. Without a ``lake_catalog``, a
-    SQLite file, the lake's catalog is AWS Glue's. ``activation`` makes what makes flows current, of
+    SQLite file, the lake's catalog is AWS Glue's. ``gateway_log`` has all functions' lines, where
+    no CloudWatch has them. ``activation`` makes what makes flows current, of
     where AWS and Kafka are; without it the stage's own function does.
     """
 
     resources: stage_resources.StageResources
     aws: AwsSettings
     lake_catalog: Path | None = None
+    gateway_log: Path | None = None
     activation: "Activation | None" = None
     flows_max_age_s: int = FLOWS_MAX_AGE_S
 
@@ -84,6 +87,7 @@ class Platform:
             resources=endpoints.resources,
             aws=laptop.localstack_at(endpoints.s3, endpoints.region),
             lake_catalog=data / laptop.LAKE_CATALOG,
+            gateway_log=data / laptop.GATEWAY_LOG,
             activation=activation,
             flows_max_age_s=laptop.FLOWS_MAX_AGE_S,
         )
@@ -156,6 +160,13 @@ class Platform:
             sns=aws_client("sns", self.aws),
             prefix=f"fleetlane-{self.resources.stage}-",
         )
+
+    def refusals(self, from_ms: int, to_ms: int) -> Mapping[Refusal, int]:
+        """Messages by why, and of whom, they were refused; raises ``RefusalsUnavailableError``."""
+        if self.gateway_log is not None:
+            return logged_refusals(self.gateway_log, from_ms, to_ms)
+        logs, groups = aws_client("logs", self.aws), self.resources.answering_logs
+        return stage_refusals(logs, groups, from_ms, to_ms)
 
     @property
     def messages(self) -> "MessageStores":

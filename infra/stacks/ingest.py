@@ -5,6 +5,7 @@ from functools import partial
 from aws_cdk import CfnOutput, Duration
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
@@ -50,9 +51,9 @@ class Ingest(PlatformStack):
         )
         CfnOutput(self, "ApiUrl", value=api.url)
         CfnOutput(self, "ApiId", value=api.api_id)
-        self._write_resources(api.url)
+        self._write_resources(api.url, ingest.function, uploads.issuing.function)
 
-    def _write_resources(self, api_url: str) -> None:
+    def _write_resources(self, api_url: str, *answering: lambda_.Function) -> None:
         """The names that operators' commands need; whoever runs them may read the parameter."""
         stage, stores, kafka = self.stage, self._stores, self._context.kafka
         resources = StageResources(
@@ -69,6 +70,7 @@ class Ingest(PlatformStack):
             lake_bucket=stores.lake.bucket_name,
             raw_archive_days=stage.raw_archive_days,
             lake_database=stage.lake_database,
+            answering_logs=tuple(one.log_group.log_group_name for one in answering),
             flow_activation_function=self.flow_activation.function.function_name,
         )
         ssm.StringParameter(

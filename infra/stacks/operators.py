@@ -1,7 +1,9 @@
 """The operators' machine: inside the network, without an open port, reached by Session Manager."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+import json
+from pathlib import Path
+from string import Template
+from typing import Final
 
 import msgspec
 from aws_cdk import aws_ec2 as ec2
@@ -27,21 +29,8 @@ MACHINE: Final = "t3.medium"
 """As much memory as reading topics takes; x86, as the jobs' packages are built for."""
 
 _HOME: Final = "/opt/fleetlane"
-
-
-def _session(region: str) -> Mapping[str, Any]:
-    """A document of Session Manager: its sessions run a command of ours, and nothing else."""
-    variables = f"FLEETLANE_NEAR_KAFKA=1 AWS_DEFAULT_REGION={region}"
-    command = f"cd {_HOME} && {variables} {PYTHON} -m fleetlane.cli.near_kafka {{{{ arguments }}}}"
-    arguments = {"type": "String", "allowedPattern": "^[A-Za-z0-9_=-]{1,8000}$"}
-    return {
-        "schemaVersion": "1.0",
-        "description": "Run a command of Fleetlane where Kafka answers",
-        "sessionType": "NonInteractiveCommands",
-        "parameters": {"arguments": arguments},
-        "properties": {"linux": {"commands": command, "runAsElevated": False}},
-    }
-
+_SESSION: Final = Path(__file__).with_name("session.json")
+"""A document of Session Manager: its sessions run a command of ours, and nothing else."""
 
 _READ_DELETE: Final = (*rights.READ, "s3:DeleteObject")
 _AGENT: Final = (
@@ -83,7 +72,8 @@ class Operators(PlatformStack):
             user_data_causes_replacement=True,
         )
         rights.suppress(machine, "It holds nothing: a deploy of other code replaces it.", "EC29")
-        content = _session(stage.region)
+        text = Template(_SESSION.read_text())
+        content = json.loads(text.substitute(home=_HOME, python=PYTHON, region=stage.region))
         document = ssm.CfnDocument(self, "Session", content=content, document_type="Session")
         found = OperatorHost(instance=machine.instance_id, document=document.ref)
         ssm.StringParameter(

@@ -111,7 +111,7 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
         UnauthenticatedError: The authorizer gave no identity.
         RevokedDeviceError: It gave that of a revoked device.
     """
-    identity: Mapping[str, str] = (event.get("requestContext") or {}).get("authorizer") or {}
+    identity = identity_in(event)
     device_id, device_type = identity.get("device_id", ""), identity.get("device_type", "")
     status = identity.get("status", "")
     is_known = DEVICE_ID.fullmatch(device_id) and NAME.fullmatch(device_type)
@@ -126,6 +126,11 @@ def sender_of(event: Mapping[str, Any]) -> Sender:
         is_quarantined=status == DeviceStatus.QUARANTINED,
         registered_ms=int(identity.get("registered_ms") or 0),
     )
+
+
+def identity_in(event: Mapping[str, Any]) -> Mapping[str, str]:
+    """What the authorizer says of the sender; nothing where it was not asked."""
+    return (event.get("requestContext") or {}).get("authorizer") or {}
 
 
 def checked_stream(stream: str) -> str:
@@ -161,12 +166,17 @@ def headers_in(event: Mapping[str, Any]) -> Mapping[str, str]:
     Raises ``BadRequestError`` where a ``Content-Encoding`` is declared: API Gateway would unpack
     such a body, and its bytes would not be the device's.
     """
-    headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+    headers = any_headers_in(event)
     encoding = headers.get("content-encoding")
     if encoding is not None and encoding.lower() != "identity":
         allowed = "identity; declare it as X-Body-Encoding"
         raise refusal("header Content-Encoding", encoding, allowed)
     return headers
+
+
+def any_headers_in(event: Mapping[str, Any]) -> Mapping[str, str]:
+    """As ``headers_in``, for a request that is refused already."""
+    return {name.lower(): value for name, value in (event.get("headers") or {}).items()}
 
 
 def declared_in(headers: Mapping[str, str]) -> dict[str, Any]:

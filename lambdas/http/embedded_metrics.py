@@ -18,21 +18,27 @@ from fleetlane.events.times import now_ms
 class MetricLine:
     """Metrics that are always written together, with at most one dimension beside the service.
 
-    All of a line but its time, its dimension's value and the numbers is made once.
+    All of a line but its time, its dimension's value and the numbers is made once. ``about`` names
+    texts that are in the log alone: as dimensions, each of their values would cost a metric.
     """
 
     def __init__(
-        self, service: Service, *metrics: FunctionMetric, dimension: Dimension | None = None
+        self,
+        service: Service,
+        *metrics: FunctionMetric,
+        dimension: Dimension | None = None,
+        about: Sequence[str] = (),
     ) -> None:
         self.service = service
         values = () if dimension is None else (dimension,)
         self.description = _directive(values, metrics)
-        self._template = _template(service, values, metrics, self.description)
+        texts: tuple[str, ...] = (*values, *about)
+        self._template = _template(service, texts, metrics, self.description)
 
-    def write(self, *values: float, of: StrEnum | None = None) -> None:
+    def write(self, *values: float, of: StrEnum | None = None, about: Sequence[str] = ()) -> None:
         """Write ``values``, in the order of the metrics; ``of`` is the dimension's value."""
-        gaps = (now_ms(), *values) if of is None else (now_ms(), of, *values)
-        sys.stdout.write(self._template % gaps)
+        texts = (json.dumps(one)[1:-1] for one in ((of, *about) if of else about))
+        sys.stdout.write(self._template % (now_ms(), *texts, *values))
 
 
 class AcceptedLine:
@@ -75,15 +81,12 @@ def _directive(
 
 
 def _template(
-    service: Service,
-    dimensions: Iterable[Dimension],
-    metrics: Iterable[str],
-    *directives: Mapping[str, Any],
+    service: Service, texts: Iterable[str], metrics: Iterable[str], *directives: Mapping[str, Any]
 ) -> str:
     about = json.dumps(directives, separators=(",", ":"))  # each byte is paid a message
-    texts = "".join(f',"{name}":"%s"' for name in dimensions)
+    gaps = "".join(f',"{name}":"%s"' for name in texts)
     numbers = "".join(f',"{name}":[%s]' for name in metrics)
     return (
         f'{{"_aws":{{"Timestamp":%d,"CloudWatchMetrics":{about}}},'
-        f'"service":"{service}"{texts}{numbers}}}\n'
+        f'"service":"{service}"{gaps}{numbers}}}\n'
     )

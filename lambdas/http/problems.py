@@ -3,13 +3,16 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, Self
 
 from aws_lambda_powertools import Logger
 
 from clients.devices.registry import RegistryUnavailableError
 from fleetlane.events.errors import ProblemTag
+from fleetlane.events.metrics import Dimension, FunctionMetric, Service
+from fleetlane.events.names import NAME
 from lambdas.http import device_request
+from lambdas.http.embedded_metrics import MetricLine
 from lambdas.http.rate_limiter import RevokedDeviceError, TooManyMessagesError
 from lambdas.http.senders import NotItsGatewayError
 
@@ -81,6 +84,33 @@ class Problem:
             retry_after_s=self.retry_after_s,
             allow=self.allow,
         )
+
+
+class Asker(NamedTuple):
+    """Whose request was refused, for who can mend it; empty where that is not known.
+
+    ``device_type`` is the sender's own, whose messages it may relay.
+    """
+
+    stream: str = ""
+    firmware: str = ""
+    device_type: str = ""
+
+    @classmethod
+    def of(cls, event: Mapping[str, Any]) -> Self:
+        """Of a proxy event (API Gateway REST, v1), whatever is wrong with it."""
+        asked = "".join((event.get("path") or "").split("/")[3:4])  # /v1/streams/pump
+        firmware = device_request.any_headers_in(event).get("x-firmware-version", "")
+        return cls(
+            stream=asked if NAME.fullmatch(asked) else "",
+            firmware=firmware if device_request.FIRMWARE.pattern.fullmatch(firmware) else "",
+            device_type=device_request.identity_in(event).get("device_type", ""),
+        )
+
+
+def refused_line(service: Service) -> MetricLine:
+    """The line of refused messages: counted by tag, with their ``Asker`` for who reads the log."""
+    return MetricLine(service, FunctionMetric.REFUSED, dimension=Dimension.TAG, about=Asker._fields)
 
 
 type Tags = Mapping[type[Exception], ProblemTag]

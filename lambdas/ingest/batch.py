@@ -13,8 +13,8 @@ from lambdas.ingest.batch_document import BatchTooLargeError, Entry, entries_in,
 from lambdas.ingest.intake import Intake
 from lambdas.ingest.service import ANSWER_S, InboundMessage, Receipt, or_error
 
-type Outcome = tuple[Receipt | FleetlaneError, int]
-"""What became of one entry, and how large the message in it was (0 if there was none)."""
+type Outcome = tuple[Receipt | FleetlaneError, Entry | None]
+"""What became of one entry, which is ``None`` where it could not be read."""
 
 
 def land_batch(
@@ -45,8 +45,11 @@ def land_batch(
     inbound = [one for one in admitted if isinstance(one, InboundMessage)]
     landed = iter(intake.land_all(inbound, until_s=until_s))
     return [
-        (next(landed), len(one.body)) if isinstance(one, InboundMessage) else (one, 0)
-        for one in admitted
+        (
+            next(landed) if isinstance(one, InboundMessage) else one,
+            entry if isinstance(entry, Entry) else None,
+        )
+        for one, entry in zip(admitted, read, strict=True)
     ]
 
 

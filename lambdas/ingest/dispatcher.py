@@ -11,9 +11,10 @@ from clients.devices.bound_devices import CachedBoundDevices
 from fleetlane.events.errors import ProblemTag
 from fleetlane.events.lanes import Lane
 from lambdas.http import device_request
-from lambdas.http.problems import Answer, Jitter, Problem
+from lambdas.http.problems import Answer, Asker, Jitter, Problem
 from lambdas.ingest import problems
 from lambdas.ingest.batch import land_batch
+from lambdas.ingest.batch_document import Entry
 from lambdas.ingest.intake import Intake
 from lambdas.ingest.service import InboundMessage, Receipt
 
@@ -40,7 +41,7 @@ class Dispatcher:
         try:
             return self._answer(event)
         except Exception as error:  # noqa: BLE001 - the edge: whatever it is, a device is answered
-            return problems.refused(error, self.jitter)
+            return problems.refused(error, self.jitter, event)
 
     def _answer(self, event: Mapping[str, Any]) -> Answer:
         method, path = event["httpMethod"], event["path"].rstrip("/")
@@ -88,10 +89,10 @@ class Dispatcher:
             document_of(event), sender, arrival_millis, intake=self.intake, devices=self.devices
         )
         answers = [
-            (one if isinstance(one, Receipt) else problems.problem_of(one, self.jitter), size_bytes)
-            for one, size_bytes in outcomes
+            (one if isinstance(one, Receipt) else problems.problem_of(one, self.jitter), entry)
+            for one, entry in outcomes
         ]
-        _count_batch(answers, arrival_millis)
+        _count_batch(answers, arrival_millis, sender.device_type)
         return problems.batch_answer([answer for answer, _ in answers])
 
 
@@ -112,20 +113,25 @@ def document_of(event: Mapping[str, Any]) -> bytes:
     return device_request.body_of(event)
 
 
-def _count_batch(answers: Sequence[tuple[Receipt | Problem, int]], arrival_millis: int) -> None:
-    """Write one line of metrics a lane and stream, and one a tag, however many entries there are.
+def _count_batch(
+    answers: Sequence[tuple[Receipt | Problem, Entry | None]], arrival_millis: int, device_type: str
+) -> None:
+    """Write one line of metrics for what is alike, however many entries there are.
 
-    Streams without a flow are one together.
+    That is a lane and stream, streams without a flow being one together; or a tag and an ``Asker``.
     """
-    sizes, refusals = defaultdict[tuple[Lane, str | None], list[int]](list), Counter[ProblemTag]()
-    for answer, size_bytes in answers:
-        if isinstance(answer, Problem):
-            refusals[answer.tag] += 1
-        else:
+    sizes = defaultdict[tuple[Lane, str | None], list[int]](list)
+    refusals = Counter[tuple[ProblemTag, Asker]]()
+    for answer, entry in answers:
+        if isinstance(answer, Receipt):
+            size_bytes = 0 if entry is None else len(entry.body)
             sizes[answer.lane, answer.counted_stream].append(size_bytes)
+        else:
+            said = ("", "") if entry is None else (entry.stream, entry.firmware or "")
+            refusals[answer.tag, Asker(*said, device_type)] += 1
     for (lane, stream), some in sizes.items():
         problems.ACCEPTED.write(
             len(some), sum(some), lane=lane, stream=stream, arrival_millis=arrival_millis
         )
-    for tag, count in refusals.items():
-        problems.REFUSED.write(count, of=tag)
+    for (tag, asker), count in refusals.items():
+        problems.REFUSED.write(count, of=tag, about=asker)

@@ -10,9 +10,19 @@ from aws_lambda_powertools import Logger
 from clients.kafka.producer import NotDurableError
 from clients.s3.payload_bucket import PayloadUnavailableError
 from fleetlane.events.errors import FleetlaneError, ProblemTag
-from fleetlane.events.metrics import Dimension, FunctionMetric, Service
+from fleetlane.events.metrics import FunctionMetric, Service
 from lambdas.http.embedded_metrics import AcceptedLine, MetricLine
-from lambdas.http.problems import OF_REQUESTS, Answer, Jitter, Problem, Tags, answer, translated
+from lambdas.http.problems import (
+    OF_REQUESTS,
+    Answer,
+    Asker,
+    Jitter,
+    Problem,
+    Tags,
+    answer,
+    refused_line,
+    translated,
+)
 from lambdas.ingest.batch_document import BatchTooLargeError, BatchTooLongError
 from lambdas.ingest.service import BodyTooLargeError, Receipt
 from lambdas.ingest.sink_health import Condition, Sink
@@ -69,7 +79,7 @@ def _json(members: Mapping[str, Any]) -> str:
 
 
 ACCEPTED: Final = AcceptedLine(Service.INGEST)
-REFUSED: Final = MetricLine(Service.INGEST, FunctionMetric.REFUSED, dimension=Dimension.TAG)
+REFUSED: Final = refused_line(Service.INGEST)
 OVERRIDES_UNAVAILABLE: Final = MetricLine(Service.INGEST, FunctionMetric.OVERRIDES_UNAVAILABLE)
 FLOWS_UNAVAILABLE: Final = MetricLine(Service.INGEST, FunctionMetric.FLOWS_UNAVAILABLE)
 RECEIPTS_UNAVAILABLE: Final = MetricLine(Service.INGEST, FunctionMetric.RECEIPTS_UNAVAILABLE)
@@ -105,10 +115,10 @@ _TAGS: Final[Tags] = {
 }
 
 
-def refused(error: Exception, jitter: Jitter) -> Answer:
+def refused(error: Exception, jitter: Jitter, event: Mapping[str, Any]) -> Answer:
     """The answer to a request that failed as a whole; it is counted."""
     problem = problem_of(error, jitter)
-    REFUSED.write(1, of=problem.tag)
+    REFUSED.write(1, of=problem.tag, about=Asker.of(event))
     return problem.answer()
 
 

@@ -19,7 +19,7 @@ from fleetlane.events.envelope import Message
 from fleetlane.events.errors import FleetlaneError, ProblemTag
 from fleetlane.events.job_arguments import FLOWS_MAX_AGE_S, KafkaSecurity
 from fleetlane.events.lanes import PAYLOAD_BYTES_MAX
-from fleetlane.events.metrics import NO_FLOW_STREAM, Dimension, FunctionMetric, Service
+from fleetlane.events.metrics import NO_FLOW_STREAM, FunctionMetric, Service
 from fleetlane.events.times import now_ms
 from lambdas.http import problems
 from lambdas.http.dependencies import DeviceSettings, bound_devices, rate_limiter
@@ -36,7 +36,7 @@ _TAGS: Final[problems.Tags] = {
     FlowsUnavailableError: ProblemTag.TRY_LATER,
 }
 _ISSUED: Final = MetricLine(Service.UPLOADS, FunctionMetric.ISSUED)
-_REFUSED: Final = MetricLine(Service.UPLOADS, FunctionMetric.REFUSED, dimension=Dimension.TAG)
+_REFUSED: Final = problems.refused_line(Service.UPLOADS)
 _LANDED: Final = AcceptedLine(Service.UPLOADS)
 _SWEPT: Final = MetricLine(Service.UPLOADS, FunctionMetric.SWEPT)
 _OVERRIDES_UNAVAILABLE: Final = MetricLine(Service.UPLOADS, FunctionMetric.OVERRIDES_UNAVAILABLE)
@@ -101,7 +101,7 @@ def answer(event: Mapping[str, Any], issuing: Issuing, *, now_ms: int) -> dict[s
         refused = problems.translated(
             error, _TAGS, jitter=random.randint, logger=logger, not_done="not issued"
         )
-        _REFUSED.write(1, of=refused.tag)
+        _REFUSED.write(1, of=refused.tag, about=problems.Asker.of(event))
         return refused.answer()
     _ISSUED.write(1)
     return problems.answer(_CREATED, json.dumps(ticket))

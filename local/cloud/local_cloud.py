@@ -21,7 +21,7 @@ from local.checkout import BROKER_JARS, FLOWS, LOCALSTACK_ENVIRONMENT, ROOT
 from local.cloud.cdk import Cdk
 from local.flow_activation import deploy_example
 from local.servers.kafka import KafkaBroker
-from local.servers.localstack import CLOUD, LocalAws
+from local.servers.localstack import LocalAws
 from local.servers.processes import ServerProcess
 from local.spark import jobs
 from operations.endpoints import LOCAL_STAGE, localstack_at
@@ -63,7 +63,7 @@ class LocalCloud(ExitStack):
         folder = self._folder = folder.resolve()
         self._has_lake = has_lake
         self.broker = KafkaBroker(folder / "kafka", jars=BROKER_JARS)
-        self.aws = LocalAws(folder / "aws", environment=LOCALSTACK_ENVIRONMENT, services=CLOUD)
+        self.aws = LocalAws(folder / "aws", environment=LOCALSTACK_ENVIRONMENT, services="cloud")
         self.lake = jobs.LocalLake(folder / "lake")
 
     def start(self, on_step: Callable[[str], None]) -> None:

@@ -6,11 +6,12 @@ With the queue of S3's notifications about uploads, and its dead-letter queue, a
 import json
 import os
 import shutil
+import tomllib
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import boto3
 
@@ -23,31 +24,8 @@ from operations.endpoints import REGION, localstack_at, variables_for
 
 _READY_TIMEOUT_S = 120.0
 _REPLAYED_BYTES_PER_S_MIN = 64 * 1024
-_JOURNAL = "journal"
 _STOP_GRACE_S = 10.0
-_BY_CDK_ITSELF = "AWS::CDK::Metadata"
-
-STORES: Final = {
-    "SERVICES": "s3,dynamodb,sqs",
-    "EAGER_SERVICE_LOADING": "1",
-    "LOCALSTACK_JOURNAL": _JOURNAL,
-}
-"""LocalStack's settings for S3, DynamoDB and SQS, quick to start; what they hold outlives any end
-of the process, save for messages in queues. Paths are relative to its folder, where it runs."""
-
-CLOUD: Final = {
-    "SERVICES": "apigateway,cloudformation,cloudwatch,dynamodb,events,iam,lambda,logs,"
-    "s3,sqs,ssm,sts",
-    "LOCALSTACK_FUNCTION_LOGS": "functions",
-    "LAMBDA_RUNTIME_EXECUTOR": "process",
-    "PROVIDER_OVERRIDE_APIGATEWAY": "hostmode",
-    "PROVIDER_OVERRIDE_CLOUDFORMATION": "hostmode",
-    # Strict: a resource that nothing here makes ends the deploy.
-    "CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES": "0",
-    "CFN_IGNORE_UNSUPPORTED_TYPE_CREATE": _BY_CDK_ITSELF,
-    "CFN_IGNORE_UNSUPPORTED_TYPE_UPDATE": _BY_CDK_ITSELF,
-}
-"""For all that ``cdk deploy`` needs, functions as processes; nothing outlives a restart."""
+_SETTINGS: Final = Path(__file__).with_name("localstack.toml")
 
 
 class LocalStackMissingError(FleetlaneError):
@@ -61,17 +39,19 @@ class LocalStackMissingError(FleetlaneError):
 class LocalAws(ServerProcess):
     """LocalStack with all that it keeps in ``folder``; comes back on the same address.
 
-    With ``STORES`` buckets, objects, tables and items outlive ``stop``, ``kill`` and any
-    other end of the process. ``environment`` is the one of ``local/localstack_hostmode``.
+    With the services of ``stores`` buckets, objects, tables and items outlive ``stop``, ``kill``
+    and any other end of the process; with those of ``cloud`` nothing does. ``environment`` is the
+    one of ``local/localstack_hostmode``.
     """
 
     def __init__(
-        self, folder: Path, *, environment: Path, services: Mapping[str, str] = STORES
+        self, folder: Path, *, environment: Path, services: Literal["stores", "cloud"] = "stores"
     ) -> None:
         self._folder, self._environment = folder.resolve(), environment.absolute()
         self._scratch = self._folder / "scratch"
         self._python = self._environment / "bin" / "python"
-        self._services = services
+        settings = tomllib.loads(_SETTINGS.read_text(encoding="utf-8"))
+        self._settings: dict[str, str] = settings["every"] | settings[services]
         self._port: int | None = None
         self._variables: dict[str, str] = {}
         super().__init__(
@@ -105,7 +85,8 @@ class LocalAws(ServerProcess):
         if not self._python.exists():
             raise LocalStackMissingError(self._environment)
         super().start()
-        timeout_s = ready_within_s(self._folder / _JOURNAL)
+        journal = self._folder / self._settings.get("LOCALSTACK_JOURNAL", "journal")
+        timeout_s = ready_within_s(journal)
         health = f"{self.endpoint_url}/_localstack/health"
         self.wait_ready(lambda: answers_at(health), timeout_s=timeout_s)
 
@@ -140,14 +121,7 @@ class LocalAws(ServerProcess):
             "FILESYSTEM_ROOT": str(self._scratch),
             "GATEWAY_LISTEN": f"127.0.0.1:{self._port}",
             "LOCALSTACK_HOST": f"127.0.0.1:{self._port}",
-            "PROVIDER_OVERRIDE_DYNAMODB": "moto",
-            "S3_SKIP_SIGNATURE_VALIDATION": "0",
-            "LS_LOG": "warning",
-            # Offline: no usage events, no certificate from the network, no name server.
-            "DISABLE_EVENTS": "1",
-            "SKIP_SSL_CERT_DOWNLOAD": "1",
-            "DNS_ADDRESS": "0",
-            **self._services,
+            **self._settings,
         }
 
 

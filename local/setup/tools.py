@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import select
@@ -19,34 +20,9 @@ ANSWER_SECONDS = 60.0
 
 Condense = Callable[[str], "str | None"]  # a line of output -> what to show of it, if anything
 
-# A pattern in what a tool prints, what is missing, and what to do before it is run again. The first
-# match wins: a tool that found no Python also prints that it could not fetch one.
-KNOWN_CAUSES = (
-    (r"no space left on device", "the disk is full", "free about 4 GB"),
-    (
-        r"lockfile .*needs to be updated",
-        "uv.lock does not match the pyproject.toml files",
-        "run `uv lock`",
-    ),
-    (
-        r"no interpreter found for|failed to (download|install) .*cpython|python-build-standalone",
-        "Python 3.13 is missing and could not be downloaded",
-        "install it (any way that puts python3.13 on PATH)",
-    ),
-    (
-        r"no module named pip\b",
-        "pip is missing for this python3",
-        "install it (on Debian and Ubuntu: apt install python3-pip)",
-    ),
-    (
-        r"dns error|name resolution|name or service not known|nodename nor servname|unknownhost"
-        r"|connection (refused|reset|timed out|aborted)|(connect|read) timed out"
-        r"|network is unreachable|no route to host"
-        r"|error sending request|failed to fetch|server access error|from versions: none",
-        "a package registry could not be reached",
-        "check the network",
-    ),
-)
+# What a tool prints, what then is missing, and what to do before it is run again. The first match
+# wins: a tool that found no Python also prints that it could not fetch one.
+KNOWN_CAUSES = Path(__file__).with_name("known_causes.json")
 
 
 class CannotSetUpError(Exception):
@@ -106,10 +82,10 @@ def _failure(name: str, exit_code: int, log: Path) -> CannotSetUpError:
 
 def cause_of(output: str) -> CannotSetUpError | None:
     """The known cause that a failed tool's output points to, if any."""
-    for pattern, missing, remedy in KNOWN_CAUSES:
-        if re.search(pattern, output, re.IGNORECASE):
-            again = f"{remedy} and run the same command again, which goes on where it stopped"
-            return CannotSetUpError(missing, again)
+    for known in json.loads(KNOWN_CAUSES.read_text(encoding="utf-8")):
+        if re.search("|".join(known["printed"]), output, re.IGNORECASE):
+            again = "and run the same command again, which goes on where it stopped"
+            return CannotSetUpError(known["missing"], f"{known['remedy']} {again}")
     return None
 
 

@@ -6,8 +6,11 @@ from typing import Final
 
 import pytest
 
+import operations.platform
 from fleetlane.events.lanes import INLINE_BYTES_MAX
+from fleetlane.events.times import HOUR_MS, now_ms
 from local.platform import Platform
+from operations.fleet.refusals import refusals
 from tests.e2e.devices import Device
 from tests.e2e.stored import Landings
 from tests.edge.raw_http import RawAnswer, answer_to, request
@@ -141,6 +144,30 @@ def test_what_follows_the_declared_length_is_not_part_of_the_message(
     )
 
     assert (answer.status, len(landings.new())) == (202, 1)
+
+
+def test_operators_see_whose_messages_were_refused_and_why(edge: Platform, device: Device) -> None:
+    firmware = f"of-{device.device_id}"
+    headers = [(b"X-Body-Encoding", b"br"), (b"X-Firmware-Version", firmware.encode())]
+    for _ in range(2):
+        answer_to(edge.endpoints.api, request(device.token(), headers=headers))
+
+    asked_at_ms = now_ms() + 1
+    platform = operations.platform.Platform.on_laptop(edge.endpoints, edge.settings.folder)
+    counts = platform.refusals(asked_at_ms - HOUR_MS, asked_at_ms)
+    found = refusals(counts, platform.publisher.current().by_stream, hours=1)
+
+    of_device = [one for one in found.rows if one["firmware"] == firmware]
+    assert of_device == [
+        {
+            "tag": "bad_request",
+            "owner": "firmware-team",
+            "stream": "diagnostics",
+            "device_type": "generic",
+            "firmware": firmware,
+            "messages": 2,
+        }
+    ]
 
 
 def test_what_is_said_to_the_log_holds_no_token_and_no_body(edge: Platform, device: Device) -> None:

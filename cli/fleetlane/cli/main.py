@@ -25,7 +25,8 @@ _DEVICE: Final = {
     "token": "device.register:token",
 }
 _FLEET: Final = _named(
-    "fleet", "coverage", "silent", "late", "sizes", "health", "issues", "device", "report"
+    "fleet",
+    *("coverage", "silent", "late", "sizes", "health", "issues", "refusals", "device", "report"),
 )
 _FLOW: Final = {
     **_named("flow.files", "new", "check"),
@@ -34,7 +35,7 @@ _FLOW: Final = {
     **_named("flow.documents", "graph", "contract", "lineage"),
     **_named("flow.measured", "slo", "canary", "conformance"),
 }
-_LAKE: Final = _named("lake", "view", "compact", "expire")
+_LAKE: Final = _named("lake", "view", "rows", "compact", "expire")
 _PARKED: Final = {
     "list": "parked:list_parked",
     "show": "parked:show",

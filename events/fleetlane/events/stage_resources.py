@@ -20,7 +20,8 @@ class StageResources(msgspec.Struct, frozen=True, kw_only=True):
     """The names and addresses that commands need of one stage.
 
     ``flows_bucket`` holds flows and parsers' artifacts, ``lake_bucket`` the requests to the job
-    that writes the lake, and archived bodies. Unknown fields are ignored, and one that came later
+    that writes the lake, and archived bodies. ``answering_logs`` are log groups, of the functions
+    that answer devices. Unknown fields are ignored, and one that came later
     has a default: commands and deploys may differ in age.
     """
 
@@ -37,6 +38,7 @@ class StageResources(msgspec.Struct, frozen=True, kw_only=True):
     lake_bucket: str
     flow_activation_function: str
     raw_archive_days: int = 0
+    answering_logs: tuple[str, ...] = ()
     lake_database: str = LAKE_DATABASE
 
     def to_json(self) -> str:

@@ -1,7 +1,9 @@
 """Errors that API Gateway answers itself, as the same RFC 9457 problems that our functions give."""
 
 import json
+import tomllib
 from http import HTTPStatus
+from pathlib import Path
 from typing import Final
 
 from fleetlane.events.errors import ProblemTag
@@ -10,25 +12,10 @@ PROBLEM_CONTENT_TYPE: Final = "application/problem+json"
 RETRY_AFTER_S: Final = {ProblemTag.SLOW_DOWN: 2, ProblemTag.TRY_LATER: 5, "WAF_FILTERED": 300}
 """Where a retry can succeed; the firewall counts an address's requests over five minutes."""
 
-_TRY_LATER: Final = (ProblemTag.TRY_LATER, "the request could not be answered now")
-_SLOW_DOWN: Final = (ProblemTag.SLOW_DOWN, "too many requests")
-_NO_ROUTE: Final = (ProblemTag.NO_ROUTE, "no such path and method")
-_TOO_LARGE: Final = "the body is too large; POST /v1/uploads/{stream} takes more"
-
 PROBLEMS: Final = {
-    "UNAUTHORIZED": (ProblemTag.UNAUTHENTICATED, "the token is missing or proves nothing"),
-    "ACCESS_DENIED": (ProblemTag.FORBIDDEN, "the device may not send here"),
-    "WAF_FILTERED": (ProblemTag.SLOW_DOWN, "too many requests from this address"),
-    "MISSING_AUTHENTICATION_TOKEN": _NO_ROUTE,
-    "INVALID_SIGNATURE": _NO_ROUTE,  # of a token where there is no path, to API Gateway
-    "RESOURCE_NOT_FOUND": _NO_ROUTE,
-    "REQUEST_TOO_LARGE": (ProblemTag.TOO_LARGE, _TOO_LARGE),
-    "THROTTLED": _SLOW_DOWN,
-    "QUOTA_EXCEEDED": _SLOW_DOWN,
-    **dict.fromkeys(("AUTHORIZER_FAILURE", "AUTHORIZER_CONFIGURATION_ERROR"), _TRY_LATER),
-    **dict.fromkeys(("INTEGRATION_FAILURE", "INTEGRATION_TIMEOUT"), _TRY_LATER),
-    "API_CONFIGURATION_ERROR": _TRY_LATER,
-    "DEFAULT_5XX": _TRY_LATER,
+    kind: (ProblemTag[answer["tag"]], answer["detail"])
+    for answer in tomllib.loads(Path(__file__).with_suffix(".toml").read_text())["answers"]
+    for kind in answer["kinds"]
 }
 """What each kind of error is, by API Gateway's name for it."""
 

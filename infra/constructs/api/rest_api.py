@@ -1,6 +1,8 @@
 """Our routes on API Gateway's REST API, with its own errors."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from aws_cdk import Duration, RemovalPolicy
@@ -15,8 +17,9 @@ from infra.constructs.rights import suppress
 from infra.stages import TRACED_PER_S, TRACED_SHARE, Stage
 
 STAGE: Final = "live"
-REQUESTS_IN_FIVE_MINUTES_MAX: Final = 20_000
-"""Per address; a site with many devices behind one address stays below it."""
+_FIREWALL: Final = Path(__file__).with_name("firewall.json")
+"""How many requests an address may send in five minutes; a site with many devices behind one stays
+below it. They are counted, but none is sampled: they carry tokens."""
 
 _WATCHED: Final[Mapping[str, Any]] = {
     "metrics_enabled": True,
@@ -180,27 +183,8 @@ def _add_firewall(scope: Construct, stage: apigateway.Stage) -> None:
     It costs 5 USD a month, 1 USD a rule and month, and 0.60 USD a million requests: about a sixth
     of what API Gateway itself costs.
     """
-    each = {"aggregateKeyType": "IP", "limit": REQUESTS_IN_FIVE_MINUTES_MAX}
-    rule = {
-        "name": "one-address",
-        "priority": 0,
-        "action": {"block": {}},
-        "statement": {"rateBasedStatement": each},
-        "visibilityConfig": _seen_as("one-address"),
-    }
-    firewall = wafv2.CfnWebACL(
-        scope,
-        "Firewall",
-        scope="REGIONAL",
-        default_action={"allow": {}},
-        rules=[rule],
-        visibility_config=_seen_as("firewall"),
-    )
+    settings = json.loads(_FIREWALL.read_text())
+    firewall = wafv2.CfnWebACL(scope, "Firewall", scope="REGIONAL", **settings)
     wafv2.CfnWebACLAssociation(
         scope, "FirewallOfStage", resource_arn=stage.stage_arn, web_acl_arn=firewall.attr_arn
     )
-
-
-def _seen_as(name: str) -> dict[str, object]:
-    """Counted, but no requests are sampled: they carry tokens."""
-    return {"cloudWatchMetricsEnabled": True, "sampledRequestsEnabled": False, "metricName": name}

@@ -1,6 +1,8 @@
 """Spark on EMR Serverless, the same Spark as Glue 6.0: one EMR application for each of ours."""
 
 from math import ceil
+from pathlib import Path
+from string import Template
 from typing import Any, Final
 
 from aws_cdk import aws_emrserverless as emrserverless
@@ -35,8 +37,7 @@ FAILED_ATTEMPTS_AN_HOUR: Final = 10
 """EMR's own limit. After that the run has failed, and a new one is started."""
 
 ALIVE: Final = ["SUBMITTED", "PENDING", "SCHEDULED", "RUNNING", "QUEUED", "CANCELLING"]
-_ENVIRONMENT: Final = "environment"
-_VARIABLES_OF: Final = ("spark.emr-serverless.driverEnv", "spark.executorEnv")
+_PROPERTIES: Final = Path(__file__).with_name("emr.properties")
 _NAMELESS: Final = "Log groups are listed, and metrics written, without a resource name."
 
 
@@ -129,36 +130,27 @@ class EmrEngine(Construct):
 
     def _submit_parameters(self, application: SparkApplication) -> str:
         code, own = self._context.code, self._context.code.python_in_environment
-        python = f"./{_ENVIRONMENT}/{own}" if own else IMAGES_PYTHON
-        variables = {
-            "PYTHONPATH": f"./{_ENVIRONMENT}",
-            "PYSPARK_PYTHON": python,
-            "PYSPARK_DRIVER_PYTHON": python,
-        }
-        most = str(application.executors)
         # Each task has a Python beside the JVM, and that a parser: EMR would end the container as
         # soon as a few of them use what their lane allows them.
         lane = application.lane
         task_bytes = PYTHON_WORKER_BYTES + (LANE_LIMITS[lane].memory_bytes_max if lane else 0)
         overhead_gib = JVM_OVERHEAD_GIB + ceil(WORKER_CPUS * task_bytes / 2**30)
-        settings = {
-            "spark.jars": ",".join((*code.kafka_jar_urls, code.iceberg_jar_url)),
-            "spark.submit.pyFiles": code.sources_url,
-            "spark.archives": f"{code.environment_url}#{_ENVIRONMENT}",
-            **{f"{of}.{name}": variables[name] for of in _VARIABLES_OF for name in variables},
-            "spark.driver.cores": str(WORKER_CPUS),
-            "spark.driver.memory": f"{WORKER_MEMORY_GIB - DRIVER_OVERHEAD_GIB}g",
-            "spark.driver.memoryOverhead": f"{DRIVER_OVERHEAD_GIB}g",
-            "spark.executor.memory": f"{WORKER_MEMORY_GIB - overhead_gib}g",
-            "spark.executor.memoryOverhead": f"{overhead_gib}g",
-            "spark.dynamicAllocation.enabled": str(application.is_scaled).lower(),
-            "spark.dynamicAllocation.minExecutors": "1",
-            "spark.dynamicAllocation.maxExecutors": most,
-            "spark.executor.instances": "1" if application.is_scaled else most,
-            "spark.executor.cores": str(WORKER_CPUS),
-            "spark.sql.catalogImplementation": "in-memory",  # else it asks Glue for `default`
-        }
-        return " ".join(f"--conf {name}={value}" for name, value in settings.items())
+        properties = Template(_PROPERTIES.read_text()).substitute(
+            jars=",".join((*code.kafka_jar_urls, code.iceberg_jar_url)),
+            sources=code.sources_url,
+            environment=code.environment_url,
+            python=f"./environment/{own}" if own else IMAGES_PYTHON,
+            cpus=WORKER_CPUS,
+            driver_gib=WORKER_MEMORY_GIB - DRIVER_OVERHEAD_GIB,
+            driver_overhead_gib=DRIVER_OVERHEAD_GIB,
+            executor_gib=WORKER_MEMORY_GIB - overhead_gib,
+            executor_overhead_gib=overhead_gib,
+            is_scaled=str(application.is_scaled).lower(),
+            executors=application.executors,
+            executors_first=1 if application.is_scaled else application.executors,
+        )
+        lines = (line for line in properties.splitlines() if not line.startswith("#"))
+        return " ".join(f"--conf {line}" for line in lines)
 
     def _unless_held(
         self, application: SparkApplication, look: tasks.CallAwsService

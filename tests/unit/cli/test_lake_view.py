@@ -1,4 +1,4 @@
-"""``fleetlane lake view`` against flows in moto's S3, and a lake in a folder."""
+"""``fleetlane lake view`` and ``lake rows`` against flows in moto's S3, and a lake in a folder."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ from benchmarks.iceberg_tables import add_rows, folder_catalog
 from clients.flows.store import FlowStore
 from fleetlane.cli.main import app
 from fleetlane.events.flows.files import flow_from_toml
-from fleetlane.events.lake.tables import EVENTS
+from fleetlane.events.lake.tables import EVENTS, PARKED, PARSED, RECEIVED, REPEATS
 from fleetlane.events.times import DAY_MS, day_of
 from local.demo.lake_tables import make_table
 from tests.contract.aws_in_process import buckets
@@ -42,17 +42,47 @@ def row(at: int, data: str, *, stream: str = "thermo", days_ago: int = 0) -> dic
     }  # fmt: skip
 
 
+RAW_ID = f"1{7:032x}"
+_NOW_MS = int(time.time() * 1000)
+_OF_MESSAGE: dict[str, object] = {
+    "id": RAW_ID, "device_id": "d-1", "stream": "other", "lane": "fast", "day": day_of(_NOW_MS),
+    "source_topic": "raw.fast", "source_partition": 0, "source_offset": 1,
+}  # fmt: skip
+MESSAGE: dict[str, list[dict[str, object]]] = {
+    "events": [
+        row(at, "{}", stream="other", days_ago=at % 2 * 400)
+        | {"raw_id": RAW_ID, "arrival_ms": _NOW_MS, "lake_ms": _NOW_MS + at, "revision": 1}
+        for at in range(10, 14)
+    ],
+    "repeats": [row(14, "{}", stream="other") | {"raw_id": RAW_ID, "arrival_ms": _NOW_MS}],
+    "received": [
+        _OF_MESSAGE | {"received_ms": _NOW_MS, "body_bytes": 2, "by_reference": False}
+    ],
+    "parsed": [
+        _OF_MESSAGE
+        | {"attempt": attempt, "outcome": "parsed", "parsed_ms": _NOW_MS + attempt, "events": 4,
+           "parse_us": 1, "inflated_bytes": 2, "revision": attempt - 1}
+        for attempt in (1, 2)
+    ],
+}  # fmt: skip
+"""A message with events of two days, far apart, of its second revision."""
+
+
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlCatalog]:
     lake = folder_catalog(tmp_path_factory.mktemp("lake"))
-    make_table(lake, EVENTS)
+    for table in (EVENTS, REPEATS, RECEIVED, PARSED, PARKED):
+        make_table(lake, table)
     rows = [
         row(1, '{"celsius": 21.5, "note": "[red]\\u001b[2J"}'),
         row(2, '{"celsius": "warm", "more": 1}'),
         row(3, '{"celsius": 1}', days_ago=9),
         row(4, '{"celsius": 2}', stream="other"),
     ]
-    add_rows(lake, EVENTS, rows)
+    add_rows(lake, EVENTS, [*rows, *MESSAGE["events"]])
+    add_rows(lake, REPEATS, MESSAGE["repeats"])
+    add_rows(lake, RECEIVED, MESSAGE["received"])
+    add_rows(lake, PARSED, MESSAGE["parsed"])
     yield lake
     lake.close()
 
@@ -84,6 +114,31 @@ def test_the_newest_events_come_in_columns_of_their_types(ask: Ask) -> None:
 
     assert [(one["id"], one["celsius"]) for one in rows] == [("id-2", None), ("id-1", 21.5)]
     assert rows[0]["arrived_at"] == "2026-11-03T14:05:09.125Z"
+
+
+@pytest.mark.parametrize("wanted", [RAW_ID, f"{RAW_ID}-3"])
+def test_the_rows_of_a_message_are_named_by_table_revision_and_day(ask: Ask, wanted: str) -> None:
+    printed = CliRunner().invoke(app, ["lake", "rows", wanted, "--json", "--stage", STAGE])
+
+    rows = json.loads(printed.stdout)["message_rows"]
+    assert [(one["name"], one["revision"], one["rows"]) for one in rows] == [
+        ("received", 0, 1), ("parsed", 0, 1), ("parsed", 1, 1), ("events", 1, 4), ("repeats", 0, 1),
+    ]  # fmt: skip
+    of_events = rows[3]
+    assert (of_events["stream"], of_events["last_ms"]) == ("other", _NOW_MS + 13)
+    assert of_events["first_day"] < of_events["last_day"] == day_of(_NOW_MS).isoformat()
+
+
+def test_a_message_that_the_lake_does_not_know_has_no_rows(ask: Ask) -> None:
+    printed = CliRunner().invoke(app, ["lake", "rows", f"1{8:032x}", "--stage", STAGE])
+
+    assert (printed.exit_code, "The lake has nothing of a message" in printed.stdout) == (0, True)
+
+
+def test_the_beginning_of_an_id_is_no_id(ask: Ask) -> None:
+    printed = CliRunner().invoke(app, ["lake", "rows", RAW_ID[:8], "--stage", STAGE])
+
+    assert (printed.exit_code, "no whole id" in printed.output) == (1, True)
 
 
 def test_they_come_as_csv(ask: Ask) -> None:

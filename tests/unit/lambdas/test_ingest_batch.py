@@ -1,5 +1,7 @@
 """Many messages in one request: each is answered, and a bad one stops no other."""
 
+import json
+
 import pytest
 
 from clients.devices.registry import DeviceStatus, RegisteredDevice, RegistryUnavailableError
@@ -318,3 +320,15 @@ def test_a_batch_is_counted_in_a_line_a_lane_and_a_line_a_tag(
     assert '"stream":"(none)"' in logged
     assert '"Accepted":[2],"BodyBytes":[6]' in logged
     assert '"Refused":[2]' in logged
+
+
+def test_a_batch_s_refusals_are_counted_by_stream_and_firmware_too(
+    routes: Dispatcher, capsys: pytest.CaptureFixture[str]
+) -> None:
+    foreign = [entry(f"e-{n}", device="of-another", firmware=f"{n // 2}.0") for n in range(3)]
+
+    post_batch(routes, *foreign)
+
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    found = [tuple(one[name] for name in ("tag", "stream", "firmware", "Refused")) for one in lines]
+    assert found == [("forbidden", "thermo", "0.0", [2]), ("forbidden", "thermo", "1.0", [1])]

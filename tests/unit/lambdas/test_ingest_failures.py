@@ -120,14 +120,27 @@ def test_a_message_is_counted_for_its_stream_only_where_that_has_a_flow(
     assert counted == ["thermo", "(none)"]
 
 
-def test_a_refusal_is_counted_by_its_tag(
-    routes: Dispatcher, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("path", "firmware", "said"),
+    [
+        ("/v1/streams/Thermo", "1.0", ("no_route", "", "1.0")),
+        ("/v1/streams/thermo", "1 0", ("bad_request", "thermo", "")),
+        ("/v1/streams/thermo/", "", ("bad_request", "thermo", "")),
+        ("/v2", '1.0"', ("no_route", "", '1.0"')),
+    ],
+)
+def test_a_refusal_is_counted_by_its_tag_with_what_is_known_of_the_device(
+    routes: Dispatcher,
+    capsys: pytest.CaptureFixture[str],
+    path: str,
+    firmware: str,
+    said: tuple[str, ...],
 ) -> None:
-    post(routes, "/v1/streams/Thermo")
+    post(routes, path, headers={"X-Firmware-Version": firmware})
 
-    logged = capsys.readouterr().out
-    assert '"tag":"no_route"' in logged
-    assert '"Refused":[1]' in logged
+    line = json.loads(capsys.readouterr().out)
+    assert (line["tag"], line["stream"], line["firmware"]) == said
+    assert (line["device_type"], line["Refused"]) == (ACTIVE["device_type"], [1])
 
 
 def test_neither_body_nor_token_nor_key_is_logged(

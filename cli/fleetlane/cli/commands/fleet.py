@@ -9,8 +9,9 @@ from fleetlane.cli.options.selection import DaysOption, DeviceId
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.fleet_tables import FormatOptions
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.times import now_ms
+from fleetlane.events.times import HOUR_MS, now_ms
 from operations.fleet import devices, traffic
+from operations.fleet import refusals as refused
 from operations.fleet.issues import ISSUES
 from operations.fleet.questions import Question
 from operations.lake import fleet_of
@@ -83,6 +84,19 @@ def health(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptio
 def issues(*, days: DaysOption = 7, formats: FormatOptions, where: PlatformOptions) -> None:
     """Parked messages by problem: since when, of how many devices, by which firmware and parser."""
     _show(where, formats, ISSUES, days=days)
+
+
+def refusals(
+    *,
+    hours: Annotated[int, typer.Option(min=1, max=24 * 30, help="So many hours until now.")] = 24,
+    formats: FormatOptions,
+    where: PlatformOptions,
+) -> None:
+    """Messages that were refused: why, of which owner's stream, device type and firmware."""
+    platform, asked_at_ms = where.platform(), now_ms()
+    counts = platform.refusals(asked_at_ms - hours * HOUR_MS, asked_at_ms)
+    found = refused.refusals(counts, platform.publisher.current().by_stream, hours=hours)
+    formats.show(found, asked_at_ms=asked_at_ms)
 
 
 def device(

@@ -10,7 +10,7 @@ import typer
 
 from clients.lake.view_sql import Engine, create_view
 from clients.s3.upkeep_requests import Upkeep, UpkeepRequest, UpkeepRequests
-from fleetlane.cli.options.selection import DaysOption
+from fleetlane.cli.options.selection import BadOptionsError, DaysOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.fleet_tables import FormatOptions, write_csv
 from fleetlane.cli.output.tables import print_table
@@ -18,9 +18,10 @@ from fleetlane.cli.output.times import TimeOptions
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
+from fleetlane.events.names import is_raw_id
 from fleetlane.events.times import DAY_MS, day_of, millis_from_rfc3339, now_ms
 from operations.fleet.fleet import rows_of
-from operations.lake import ViewRows, newest_of, questioned_lake
+from operations.lake import ViewRows, message_rows, newest_of, questioned_lake
 from operations.platform import Platform
 
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
@@ -67,6 +68,24 @@ def view(
         events = rows_of(lake, EVENTS, since=since, where=f"stream = '{stream}'")
         found = newest_of(events, described, since=since, rows_max=limit)
     _show_rows(described, found, formats, asked_at_ms=asked_at_ms)
+
+
+def rows(
+    wanted_id: Annotated[
+        str, typer.Argument(metavar="ID", help="A raw id, from the 202, or the id of an event.")
+    ],
+    *,
+    days: DaysOption = 30,
+    formats: FormatOptions,
+    where: PlatformOptions,
+) -> None:
+    """Show which tables have rows of a message, of which days and revision."""
+    raw_id = wanted_id if is_raw_id(wanted_id) else wanted_id.rpartition("-")[0]
+    if not is_raw_id(raw_id):
+        raise BadOptionsError(f"{wanted_id!r} is no whole id of a message or an event")
+    asked_at_ms = now_ms()
+    found = message_rows(where.platform(), raw_id, since_ms=asked_at_ms - days * DAY_MS)
+    formats.show(found, asked_at_ms=asked_at_ms)
 
 
 def _show_rows(view: LakeView, rows: ViewRows, formats: FormatOptions, *, asked_at_ms: int) -> None:
