@@ -12,7 +12,7 @@ import msgspec
 from clients.aws import asking
 from fleetlane.events.errors import FleetlaneError
 
-ANSWER_S_MAX: Final = 60.0
+_ANSWER_S_MAX: Final = 60.0
 _KINDS_MAX: Final = 1_000
 """So many are given: a device that declares a new firmware each time makes any number of them."""
 _QUERY: Final = f"""
@@ -73,7 +73,7 @@ def stage_refusals(
     with asking(RefusalsUnavailableError):
         span = {"startTime": from_ms // 1_000, "endTime": to_ms // 1_000}
         query = logs.start_query(logGroupNames=[*groups], queryString=_QUERY, **span)["queryId"]
-        give_up_s = time.monotonic() + ANSWER_S_MAX
+        give_up_s = time.monotonic() + _ANSWER_S_MAX
         while (found := logs.get_query_results(queryId=query))["status"] != "Complete":
             if found["status"] not in ("Scheduled", "Running") or time.monotonic() > give_up_s:
                 raise RefusalsUnavailableError(f"query {query} is {found['status']}")

@@ -29,8 +29,8 @@ from fleetlane.events.lake.tables import (
 from fleetlane.events.lake.views import LakeView
 from fleetlane.events.times import DAY_MS, day_of
 from operations.fleet.fleet import Fleet, Lake, Rows, name_rows, rows_of
-from operations.fleet.questions import Table, ValueCell, cells, numbers
-from operations.fleet.wording import moment_short
+from operations.fleet.message_rows import MESSAGE_ROWS
+from operations.fleet.questions import Table
 from operations.platform import Platform, StageUnavailableError
 
 if TYPE_CHECKING:
@@ -96,34 +96,18 @@ def conformance_of(
         return conformance(flow.schema or {}, sampled.fetchall())
 
 
-def message_rows(platform: Platform, raw_id: str, *, since_ms: int) -> Table:
-    """What the lake has of a message that arrived from then on; raises as ``rows_of``."""
-    since = day_of(since_ms)
-    by_id = f"id = '{raw_id}'"
+def message_rows(platform: Platform, raw_id: str, *, asked_at_ms: int, days: int) -> Table:
+    """What the lake has of a message that arrived in these days; raises as ``rows_of``."""
+    since_ms = asked_at_ms - days * DAY_MS
     of_message = f"raw_id = '{raw_id}' and arrival_ms >= {since_ms}"
-    read = {RECEIVED: by_id, PARSED: by_id, PARKED: by_id, EVENTS: of_message, REPEATS: of_message}
     with questioned_lake(platform) as lake, closing(duckdb.connect()) as connection:
-        for table, where in read.items():
-            day = since if where is by_id else None  # events lie by their own days
-            rows = rows_of(lake, table, since=day, where=where)
+        for table in (RECEIVED, PARSED, PARKED):
+            rows = rows_of(lake, table, since=day_of(since_ms), where=f"id = '{raw_id}'")
             name_rows(connection, f"stored_{table.name}", rows)
-        sql = queries("operations.fleet", "message_rows.sql")["message_rows"]
-        result = connection.execute(sql, {"raw_id": raw_id})
-        keys = [column[0] for column in result.description or ()]
-        found = [dict(zip(keys, row, strict=True)) for row in result.fetchall()]
-    return Table(
-        name="message_rows",
-        title=f"Message {raw_id} in the lake",
-        columns={
-            **cells(name="table", stream="stream", first_day="first day", last_day="last day"),
-            "last (UTC)": ValueCell("last_ms", moment_short),
-            **numbers(revision="revision", rows="rows"),
-        },
-        keys=keys,
-        rows=found,
-        text_columns=5,
-        empty=f"The lake has nothing of a message with this id that arrived since {since}.",
-    )
+        for table in (EVENTS, REPEATS):  # which lie by their events' own days
+            rows = rows_of(lake, table, since=None, where=of_message)
+            name_rows(connection, f"stored_{table.name}", rows)
+        return MESSAGE_ROWS.asked(connection, {"raw_id": raw_id}, days=days)
 
 
 type ViewRows = Sequence[tuple[object, ...]]

@@ -67,8 +67,8 @@ class Platform:
 
     ``aws`` is boto3's own environment, unless it says otherwise. Without a ``lake_catalog``, a
     SQLite file, the lake's catalog is AWS Glue's. ``gateway_log`` has all functions' lines, where
-    no CloudWatch has them. ``activation`` makes what makes flows current, of
-    where AWS and Kafka are; without it the stage's own function does.
+    no CloudWatch has them. ``activation`` makes what makes flows current, of where AWS and Kafka
+    are; without it the stage's own function does.
     """
 
     resources: stage_resources.StageResources

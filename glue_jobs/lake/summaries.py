@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame
 
 from fleetlane.events.lake.queries import queries
 from fleetlane.events.lake.tables import DAILY, HOURLY, LATE_MESSAGE_AFTER_MS, MADE_UP, LakeTable
+from fleetlane.events.metadata import OUTCOMES_BY_RANK
 from fleetlane.events.times import DAY_MS, HOUR_MS, MILLIS_MAX, MILLIS_MIN
 
 SETTLED_AFTER_MS: Final = 600_000
@@ -16,7 +17,16 @@ LAG_MS_MAX: Final = 400 * DAY_MS
 
 _LAGS: Final = {"lag_ms_max": LAG_MS_MAX, "late_ms": LATE_MESSAGE_AFTER_MS}
 _TIMES: Final = {"millis_min": MILLIS_MIN, "millis_max": MILLIS_MAX}
-_SQL: Final = queries(__package__, "summaries.sql", made_up=MADE_UP, **_LAGS, **_TIMES)
+_OUTCOMES: Final = tuple(map(str, OUTCOMES_BY_RANK))
+_SQL: Final = queries(
+    __package__,
+    "summaries.sql",
+    made_up=MADE_UP,
+    outcomes=_OUTCOMES,
+    hour_ms=HOUR_MS,
+    **_LAGS,
+    **_TIMES,
+)
 
 
 def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:

@@ -9,7 +9,7 @@ from (
         day, id,
         max_by(
             struct(outcome, reason, events, parse_us, inflated_bytes, output_bytes),
-            struct(array_position(array('diverted', 'parked', 'empty', 'parsed'), outcome), attempt)
+            struct(array_position(array{outcomes}, outcome), attempt)
         ) as last
     from {{parsed}} group by day, id
 )
@@ -61,7 +61,7 @@ with final as (
 ), by_device as (
     select
         day, stream, device_id,
-        try_subtract(received_ms, pmod(received_ms, 3600000)) as hour_ms,
+        try_subtract(received_ms, pmod(received_ms, {hour_ms})) as hour_ms,
         bool_or(via is null) as itself,
         count(*) as messages,
         count_if(outcome = 'parsed') as parsed,
@@ -69,7 +69,7 @@ with final as (
         count_if(outcome = 'parked') as parked
     from {{received}} left join final using (day, id)
     where source_topic != '{made_up}'
-        and try_subtract(received_ms, pmod(received_ms, 3600000)) <= :closed_ms
+        and try_subtract(received_ms, pmod(received_ms, {hour_ms})) <= :closed_ms
     group by day, stream, device_id, hour_ms
 )
 select

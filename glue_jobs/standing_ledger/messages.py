@@ -6,7 +6,9 @@ from typing import Final
 
 from pyspark.sql import DataFrame
 
+from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lake.queries import queries
+from fleetlane.events.metadata import OUTCOMES_BY_RANK
 from fleetlane.events.times import HOUR_MS
 
 NEXT_ATTEMPT_MS_MAX: Final = 72 * HOUR_MS
@@ -17,6 +19,9 @@ MISSING: Final = "missing"
 _SQL: Final = queries(
     __package__,
     "messages.sql",
+    hour_ms=HOUR_MS,
+    outcomes=tuple(map(str, OUTCOMES_BY_RANK)),
+    no_message=ParkedReason.BAD_ENVELOPE,
     next_attempt_ms_max=NEXT_ATTEMPT_MS_MAX,
     waiting=WAITING,
     missing=MISSING,

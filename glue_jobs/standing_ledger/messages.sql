@@ -10,7 +10,7 @@ where false
 with archived as (
     select
         id, sha256,
-        try_subtract(arrival_ms, pmod(arrival_ms, 3600000)) as hour_ms,
+        try_subtract(arrival_ms, pmod(arrival_ms, {hour_ms})) as hour_ms,
         coalesce(max(case when attempt = 1 then stream end), max(stream)) as stream,
         coalesce(max(case when attempt = 1 then lane end), max(lane)) as lane,
         min(arrival_ms) as arrival_ms,
@@ -25,7 +25,7 @@ with archived as (
         union all
         select
             id, cast(null as string),
-            try_subtract(received_ms, pmod(received_ms, 3600000)),
+            try_subtract(received_ms, pmod(received_ms, {hour_ms})),
             stream, lane, received_ms, 1L,
             struct(source_topic as topic, source_partition as partition, source_offset as offset)
         from {{received}} left anti join {{raw}} using (id)
@@ -34,7 +34,7 @@ with archived as (
     select
         id, read_sha256,
         max(struct(
-            array_position(array('diverted', 'parked', 'empty', 'parsed'), outcome) as rank,
+            array_position(array{outcomes}, outcome) as rank,
             coalesce(revision, 0) as revision, attempt, outcome, events, parser,
             source_topic as topic, source_partition as partition, source_offset as offset
         )) as best
@@ -74,7 +74,7 @@ with archived as (
 ), copy as (
     select id, attempt, collect_set(parked_from) as parked_from from {{parked}} group by id, attempt
 ), no_message as (
-    select distinct parked_from from {{parked}} where reason = 'bad_envelope'
+    select distinct parked_from from {{parked}} where reason = '{no_message}'
 ), placed as (
     -- With the events kept of the attempt's revision, the last revision kept, where the parked copies came from, and how far Kafka's
     -- readers are in the partition that decides. All events must be there of streams that are counted, unless another parser's took their

@@ -10,6 +10,8 @@ from infra.constructs.network import PrivateNetwork
 from infra.constructs.platform_stack import PlatformStack, log_group
 from infra.stages import Stage
 
+_KAFKA_IAM_PORT = 9098
+
 
 class Network(PlatformStack):
     """The VPC, and one security group each for brokers, functions and jobs.
@@ -48,7 +50,7 @@ class Network(PlatformStack):
         clients = [one for one in groups if one is not None]
         for client in clients:
             self.private.brokers_group.add_ingress_rule(
-                client, ec2.Port.tcp(9098), "Kafka with IAM, over TLS"
+                client, ec2.Port.tcp(_KAFKA_IAM_PORT), "Kafka with IAM, over TLS"
             )
         self._add_endpoints(clients)
         self._vpc.add_flow_log(

@@ -100,7 +100,7 @@ class Asker(NamedTuple):
     def of(cls, event: Mapping[str, Any]) -> Self:
         """Of a proxy event (API Gateway REST, v1), whatever is wrong with it."""
         asked = "".join((event.get("path") or "").split("/")[3:4])  # /v1/streams/pump
-        firmware = device_request.any_headers_in(event).get("x-firmware-version", "")
+        firmware = device_request.any_headers_in(event).get("x-firmware-version") or ""
         return cls(
             stream=asked if NAME.fullmatch(asked) else "",
             firmware=firmware if device_request.FIRMWARE.pattern.fullmatch(firmware) else "",

@@ -9,7 +9,7 @@ from typing import Final
 from local.checkout import ROOT
 from local.servers.ports import remembered_port
 from local.servers.processes import ServerProcess, answers_at
-from operations.endpoints import CONSOLE_TOKEN
+from operations.endpoints import CONSOLE_TOKEN, GATEWAY_LOG
 
 GATEWAY: Final = "local.gateway"
 
@@ -37,7 +37,7 @@ class LocalGateway(ServerProcess):
         super().__init__(
             "Gateway",
             [sys.executable, "-m", module, *options],
-            log_path=folder / "gateway.log",
+            log_path=folder / GATEWAY_LOG.name,
             env={**environment, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
             cwd=ROOT,
         )

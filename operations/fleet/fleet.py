@@ -113,10 +113,8 @@ class Fleet(AbstractContextManager["Fleet"]):
             **given,
         }
         named = {name: known[name] for name in _PARAMETER.findall(question.sql)}
-        result = self._executed(question.sql, named)
-        keys = [column[0] for column in result.description or ()]
-        rows = [dict(zip(keys, values, strict=True)) for values in result.fetchall()]
-        return question.answered(keys, rows, days=days)
+        self._name_tables_in(question.sql)
+        return question.asked(self._connection, named, days=days)
 
     def arrivals_ms(self) -> tuple[int | None, int | None]:
         """When the first and the latest message in the lake arrived; without any, ``None``."""
@@ -140,13 +138,16 @@ class Fleet(AbstractContextManager["Fleet"]):
 
     def _executed(self, sql: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyConnection:
         """Run SQL over tables that it names; raises as ``rows_of``."""
+        self._name_tables_in(sql)
+        return self._connection.execute(sql, parameters)
+
+    def _name_tables_in(self, sql: str) -> None:
         named = set(_WORD.findall(sql)) - self._read
         self._read |= named
         for name in _NAMES.keys() & named:
             self._plan(name, _NAMES[name])
         if "registered" in named:
             self._register()
-        return self._connection.execute(sql, parameters)
 
     def _register(self) -> None:
         devices = [one for one in self._registered if one.device_id not in canary.OWN_DEVICES]

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
+from duckdb import DuckDBPyConnection
+
 from operations.fleet.wording import NONE, number, percent
 
 type Row = Mapping[str, Any]
@@ -41,6 +43,15 @@ class Question(Table):
 
     sql: str
     parameters: Mapping[str, object] = field(default_factory=dict)
+
+    def asked(
+        self, connection: DuckDBPyConnection, parameters: Mapping[str, object], *, days: int
+    ) -> Table:
+        """The answer to its SQL, which takes ``parameters``."""
+        result = connection.execute(self.sql, parameters)
+        keys = [column[0] for column in result.description or ()]
+        rows = [dict(zip(keys, values, strict=True)) for values in result.fetchall()]
+        return self.answered(keys, rows, days=days)
 
     def answered(self, keys: Sequence[str], rows: Sequence[Row], *, days: int) -> Table:
         title, empty = (text.format(days=days) for text in (self.title, self.empty))

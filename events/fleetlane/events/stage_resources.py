@@ -21,8 +21,8 @@ class StageResources(msgspec.Struct, frozen=True, kw_only=True):
 
     ``flows_bucket`` holds flows and parsers' artifacts, ``lake_bucket`` the requests to the job
     that writes the lake, and archived bodies. ``answering_logs`` are log groups, of the functions
-    that answer devices. Unknown fields are ignored, and one that came later
-    has a default: commands and deploys may differ in age.
+    that answer devices. Unknown fields are ignored, and one that came later has a default: commands
+    and deploys may differ in age.
     """
 
     stage: str

@@ -84,7 +84,7 @@ def rows(
     if not is_raw_id(raw_id):
         raise BadOptionsError(f"{wanted_id!r} is no whole id of a message or an event")
     asked_at_ms = now_ms()
-    found = message_rows(where.platform(), raw_id, since_ms=asked_at_ms - days * DAY_MS)
+    found = message_rows(where.platform(), raw_id, asked_at_ms=asked_at_ms, days=days)
     formats.show(found, asked_at_ms=asked_at_ms)
 
 
