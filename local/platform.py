@@ -1,7 +1,7 @@
 """The whole platform on one machine: broker, S3 and DynamoDB, gateway with the handlers, jobs."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -26,7 +26,14 @@ from local.servers.gateway_process import GATEWAY, LocalConsole, LocalGateway
 from local.servers.kafka import KafkaBroker
 from local.servers.localstack import LocalAws, ensure_upload_queue
 from local.servers.processes import ServerProcess
-from local.spark.jobs import JobSettings, LocalJobs, LocalLake, jobs_of
+from local.spark.jobs import (
+    Application,
+    ApplicationJobs,
+    JobSettings,
+    LocalJobs,
+    LocalLake,
+    jobs_of,
+)
 from operations import endpoints as laptop
 from operations.flows.publisher import FlowPublisher
 
@@ -44,21 +51,18 @@ _RECEIPTS_WAIT_MS: Final = 2_000
 class PlatformSettings:
     """Where the platform keeps its data, the flows that were published among it.
 
-    Without ``has_jobs`` messages land, and nothing parses them; without ``has_lake`` nothing is
+    Without ``jobs`` messages land, and nothing parses them; without the lake's nothing is
     kept longer than in Kafka. ``functions_environment`` and ``jobs_environment`` are what
     the functions, and the jobs, see besides, and before, all else. ``gateway_module`` is what
-    runs as the gateway. The canary sends every ``canary_interval_ms``, or not at all. ``jobs`` are
-    those besides the lake's.
+    runs as the gateway. The canary sends every ``canary_interval_ms``, or not at all.
     """
 
     folder: Path = DATA
-    has_jobs: bool = True
-    has_lake: bool = True
     functions_environment: Mapping[str, str] = field(default_factory=dict)
     jobs_environment: Mapping[str, str] = field(default_factory=dict)
     gateway_module: str = GATEWAY
     canary_interval_ms: int | None = None
-    jobs: str = jobs_of()
+    jobs: ApplicationJobs = field(default_factory=jobs_of)
 
 
 class Platform(ExitStack):
@@ -70,8 +74,7 @@ class Platform(ExitStack):
 
     gateway: LocalGateway
     canary: LocalCanary
-    jobs: LocalJobs
-    lake_jobs: LocalJobs
+    jobs: Mapping[Application, ServerProcess]
     endpoints: laptop.Endpoints
     flows: FlowSet
 
@@ -104,7 +107,7 @@ class Platform(ExitStack):
         publisher = FlowPublisher(self.s3, laptop.FLOWS_BUCKET, activate)
         deploy_example(publisher.parsers)
         self.flows = publish_new_flows(flows_in(FLOWS), publisher)
-        on_step("gateway and Spark jobs" if self.settings.has_jobs else "gateway")
+        on_step("gateway and Spark jobs" if self.settings.jobs else "gateway")
         environment = gateway_environment(self.aws, kafka_bootstrap_servers=servers)
         self.gateway = LocalGateway(
             self._folder("gateway"),
@@ -120,9 +123,9 @@ class Platform(ExitStack):
             region=laptop.REGION,
         )
         settings = self._job_settings()
-        self.jobs, self.lake_jobs = LocalJobs(settings), LocalJobs(settings, is_lake=True)
+        self.jobs = {one: self._application(settings, one) for one in settings.jobs}
         before_jobs()
-        self._start_together(self.gateway, *self.applications)
+        self._start_together(self.gateway, *self.jobs.values())
         if (interval_ms := self.settings.canary_interval_ms) is not None:
             self.canary = LocalCanary(self.gateway.url, self.registry, interval_ms=interval_ms)
             self.callback(self.canary.stop)
@@ -144,12 +147,6 @@ class Platform(ExitStack):
         console = LocalConsole(self.settings.folder)
         self._start_together(console)
         return console.url
-
-    @property
-    def applications(self) -> Sequence[LocalJobs]:
-        """Those of Spark that run here."""
-        lake_jobs = [self.lake_jobs] if self.settings.has_lake else []
-        return [self.jobs, *lake_jobs] if self.settings.has_jobs else []
 
     @property
     def lake(self) -> LocalLake:
@@ -175,6 +172,9 @@ class Platform(ExitStack):
         folder = self.settings.folder.resolve() / name
         folder.mkdir(parents=True, exist_ok=True)
         return folder
+
+    def _application(self, settings: JobSettings, application: Application) -> ServerProcess:
+        return LocalJobs(settings, application)
 
     def _job_settings(self) -> JobSettings:
         return JobSettings(

@@ -15,7 +15,7 @@ from local.servers.localstack import LocalAws
 from tests.brokers import running_broker
 
 WITH_SPARK: Final = (
-    *("tests/e2e/", "tests/e2e_cloud/", "tests/hostile/", "tests/readme/"),
+    *("tests/cluster/", "tests/e2e/", "tests/e2e_cloud/", "tests/hostile/", "tests/readme/"),
     *("tests/real_time/", "tests/rehearsal/", "tests/soak/", "tests/spark/"),
     "tests/infra/test_jobs_as_deployed.py",
 )

@@ -96,8 +96,8 @@ class LocalCloud(ExitStack):
         code = self._folder / "jobs" / "code"
         fetch_job_code(outputs, self.s3, code)
         settings = self._job_settings()
-        for is_lake in (False, True) if self._has_lake else (False,):
-            self._start_part(jobs.LocalJobs(settings, code, is_lake=is_lake))
+        for application in settings.jobs:
+            self._start_part(jobs.LocalJobs(settings, application, code))
 
     def deploy(self) -> str:
         """Deploy the checkout as it is now, artifacts as they were built; once more is fine.
@@ -130,4 +130,5 @@ class LocalCloud(ExitStack):
             resources=self.resources,
             lake=self.lake,
             environment=self.aws.client_environment,
+            jobs=jobs.jobs_of(has_lake=self._has_lake),
         )

@@ -103,13 +103,17 @@ class KafkaBroker(ServerProcess):
         options = (f"-Xmx{self._heap_mb}m", *self._java_options, *quiet)
         return [_JAVA, *options, "-cp", f"{self._jars}/*", *arguments]
 
+    def _new_cluster_id(self) -> str:
+        """Its own; brokers of one cluster have one id together."""
+        return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+
     def _format_once(self) -> None:
         """Write the cluster's identity. A format cut short is begun again: it held no record."""
         formatted = self._folder / "cluster_id"
         if formatted.exists():
             return
         shutil.rmtree(self._data, ignore_errors=True)
-        cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        cluster_id = self._new_cluster_id()
         # One word: an id may begin with a dash.
         arguments = ("format", f"--cluster-id={cluster_id}", "-c", str(self._properties))
         with self.log_path.open("wb") as log:

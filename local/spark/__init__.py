@@ -1,1 +1,1 @@
-"""The Spark jobs of a laptop: one application under spark-submit."""
+"""The Spark jobs of a laptop: two applications under spark-submit."""

@@ -3,7 +3,8 @@
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from importlib.metadata import distribution
 from itertools import chain
 from pathlib import Path
@@ -45,17 +46,31 @@ LAKE_JOBS: Final = (
     f" lake --tables {LakeTables.ARCHIVE} --lake_trigger_ms 15000;"
     " standing_ledger --ledger_interval_s 15"
 )
+
+
 LAKE_NICENESS: Final = 5
 """A third of what a busy part of another has. The lake took half of a laptop's cores before it had
 an application of its own, which it has in AWS as well."""
+
+
+class Application(StrEnum):
+    """What shares a JVM. In AWS each of the four lanes has one of its own."""
+
+    LANES = "lanes"
+    LAKE = "lake"
+
+
+type ApplicationJobs = Mapping[Application, str]
+"""As ``glue_jobs/host.py`` takes them."""
 
 
 def jobs_of(
     *,
     fast_trigger: LaneTrigger = LaneTrigger.MICRO_BATCHES,
     slow_parse_ms_max: int = SLOW_PARSE_MS_MAX,
-) -> str:
-    """All others, as ``glue_jobs/host.py`` takes them; the slow lane allows a message so long."""
+    has_lake: bool = True,
+) -> ApplicationJobs:
+    """What a laptop runs. The slow lane allows a message so long."""
     jobs = (
         f"parse_lane --lane {Lane.FAST} --trigger {fast_trigger}",
         f"parse_lane --lane {Lane.STANDARD} --trigger_ms 500",
@@ -65,7 +80,8 @@ def jobs_of(
         "fleet_watch",
         "deduplicate --dedupe_trigger_ms 1000 --dedupe_state_partitions 1",
     )
-    return "; ".join(jobs)
+    lanes = {Application.LANES: "; ".join(jobs)}
+    return {**lanes, Application.LAKE: LAKE_JOBS} if has_lake else lanes
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +118,7 @@ class JobSettings:
     environment: Mapping[str, str]
     spool_bucket: str | None = None
     accepted_log: Path | None = None
-    jobs: str = jobs_of()
+    jobs: ApplicationJobs = field(default_factory=jobs_of)
 
 
 class LocalJobs(ServerProcess):
@@ -113,13 +129,10 @@ class LocalJobs(ServerProcess):
     """
 
     def __init__(
-        self, settings: JobSettings, code: Path | None = None, *, is_lake: bool = False
+        self, settings: JobSettings, application: Application, code: Path | None = None
     ) -> None:
-        """Run the checkout's own code, or only what a deploy uploaded, in the folder ``code``.
-
-        The lake's jobs, if ``is_lake``; else ``settings.jobs``.
-        """
-        folder = settings.folder / "lake" if is_lake else settings.folder
+        """Run the checkout's own code, or only what a deploy uploaded, in the folder ``code``."""
+        folder = settings.folder / application
         environment = job_environment(settings, folder)
         if code is None:
             submit = [WORKER_DAEMON_OPTION, str(ROOT / "glue_jobs" / "host.py")]
@@ -128,13 +141,13 @@ class LocalJobs(ServerProcess):
             submit = ["--py-files", str(code / CODE_ARCHIVE), str(code / CODE_SCRIPT)]
             environment |= {"PYTHONPATH": str(code / CODE_PACKAGES)}
         super().__init__(
-            "Spark jobs of the lake" if is_lake else "Spark jobs",
-            [*spark_submit(folder), *submit, *host_argv(settings, is_lake=is_lake)],
+            f"Spark jobs ({application})",
+            [*spark_submit(folder), *submit, *host_argv(settings, application)],
             log_path=folder / "spark.log",
             env=environment,
             cwd=ROOT if code is None else folder,
         )
-        self.niceness = LAKE_NICENESS if is_lake else 0
+        self.niceness = LAKE_NICENESS if application is Application.LAKE else 0
 
     def _prepare(self) -> None:
         """Remove what a killed JVM left: hundreds of MiB where there was a backlog."""
@@ -170,8 +183,8 @@ def spark_home() -> Path:
     return Path(str(distribution("pyspark").locate_file("pyspark")))
 
 
-def host_argv(settings: JobSettings, *, is_lake: bool) -> list[str]:
-    name, jobs = ("fleetlane-lake", LAKE_JOBS) if is_lake else ("fleetlane", settings.jobs)
+def host_argv(settings: JobSettings, application: Application) -> list[str]:
+    host = HostArguments(application=f"fleetlane-{application}", jobs=settings.jobs[application])
     resources = settings.resources
     shared = {
         "kafka_bootstrap_servers": resources.kafka_bootstrap_servers,
@@ -197,7 +210,7 @@ def host_argv(settings: JobSettings, *, is_lake: bool) -> list[str]:
         "accepted_log": settings.accepted_log,
     }
     given = ((f"--{name}", str(value)) for name, value in shared.items() if value is not None)
-    return [*HostArguments(application=name, jobs=jobs).to_argv(), *chain.from_iterable(given)]
+    return [*host.to_argv(), *chain.from_iterable(given)]
 
 
 def job_environment(settings: JobSettings, folder: Path) -> dict[str, str]:

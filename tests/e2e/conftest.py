@@ -77,7 +77,7 @@ def pytest_runtest_makereport(
     running = getattr(item, "funcargs", {}).get("running")
     if report.failed and isinstance(running, RunningPlatform):
         platform = running.platform
-        for part in (*platform.applications, platform.gateway, platform.broker, platform.aws):
+        for part in (*platform.jobs.values(), platform.gateway, platform.broker, platform.aws):
             report.sections.append((part.name, part.log_tail(LOG_LINES_MAX)))
     return report
 
@@ -145,8 +145,11 @@ def running(
     trigger = LaneTrigger(pytestconfig.getoption("fast_trigger"))
     settings = PlatformSettings(
         folder=folder,
-        has_lake=False,  # its commits take the cores of what is tested here
-        jobs=jobs_of(fast_trigger=trigger, slow_parse_ms_max=SLOW_PARSE_MS_MAX),
+        jobs=jobs_of(
+            fast_trigger=trigger,
+            slow_parse_ms_max=SLOW_PARSE_MS_MAX,
+            has_lake=False,  # its commits take the cores of what is tested here
+        ),
     )
     with running_platform(settings) as platform:
         yield platform
@@ -159,12 +162,16 @@ def running_platform(
     is_whole: bool = False,
     on_restart: Callable[[str], None] = lambda _: None,
     before_jobs: Callable[[Platform], object] = lambda _: None,
+    made: Callable[[PlatformSettings], Platform] = Platform,
 ) -> Iterator[RunningPlatform]:
-    """Start a platform whose S3 and registry can be made to fail: the functions', or all parts'."""
+    """Start a platform whose S3 and registry can be made to fail: the functions', or all parts'.
+
+    ``made`` makes it of its settings.
+    """
     with (
         FaultProxy(lambda: platform.aws.endpoint_url) as s3,
         FaultProxy(lambda: platform.aws.endpoint_url) as registry,
-        Platform(_behind(settings, s3, registry, is_whole=is_whole)) as platform,
+        made(_behind(settings, s3, registry, is_whole=is_whole)) as platform,
     ):
         platform.start(lambda _: None, before_jobs=lambda: before_jobs(platform))
         keeper = Keeper(platform, on_restart=on_restart)

@@ -17,6 +17,7 @@ from fleetlane.events.metadata import IS_THROUGH, Outcome, parsed_from, received
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import FLEET_PARSED, FLEET_RECEIVED
 from local.platform import Platform, PlatformSettings
+from local.spark.jobs import Application
 from operations.fleet.objectives import OBJECTIVE_DAYS, objectives_of
 from operations.fleet.questions import Row
 from operations.lake import fleet_of
@@ -54,7 +55,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
         objective = platform.flows["gps"].objective
         assert objective is not None
         assert objective.canonical_s is not None
-        with frozen(platform.jobs):
+        with frozen(platform.jobs[Application.LANES]):
             for _ in range(SLOW):
                 device.accepted("gps", POSITION)
             time.sleep(objective.canonical_s + 1)

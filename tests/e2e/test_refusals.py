@@ -14,6 +14,7 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from fleetlane.events.topics import PARKED
 from local.platform import Platform
+from local.spark.jobs import Application
 from operations.endpoints import PARKED_BUCKET, PAYLOAD_BUCKET
 from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device, post, problem_in
@@ -171,7 +172,7 @@ def test_a_message_whose_payload_is_gone_is_parked(running: RunningPlatform) -> 
     platform = running.platform
     device = Device.registered(platform)
 
-    with frozen(platform.jobs):
+    with frozen(platform.jobs[Application.LANES]):
         receipt = device.accepted("diagnostics", LARGE)
         platform.s3.delete_object(Bucket=PAYLOAD_BUCKET, Key=payload_key(receipt.raw_id))
 
@@ -188,7 +189,7 @@ def test_a_message_whose_payload_was_altered_is_parked_with_what_is_there(
     platform = running.platform
     device = Device.registered(platform)
 
-    with frozen(platform.jobs):
+    with frozen(platform.jobs[Application.LANES]):
         receipt = device.accepted("diagnostics", LARGE)
         key = payload_key(receipt.raw_id)
         platform.s3.put_object(Bucket=PAYLOAD_BUCKET, Key=key, Body=altered)

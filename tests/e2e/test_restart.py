@@ -16,6 +16,7 @@ from clients.devices.registry import RegisteredDevice
 from clients.kafka.reader import KafkaReader, KafkaUnreadableError
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from local.platform import Platform
+from local.spark.jobs import Application
 from operations.endpoints import PARKED_BUCKET, PAYLOAD_BUCKET
 from operations.ledger.evidence import LEDGER_TOPICS
 from operations.ledger.message_results import Receipt
@@ -106,10 +107,11 @@ def test_what_is_sent_afterwards_is_parsed(running: RunningPlatform, restart: Re
 
 
 def test_what_a_killed_jvm_left_is_gone_once_the_jobs_are_back(running: RunningPlatform) -> None:
-    left = running.platform.settings.folder / "jobs" / "scratch" / "blockmgr-of-one-that-was-killed"
+    folder = running.platform.settings.folder / "jobs" / Application.LANES
+    left = folder / "scratch" / "blockmgr-of-one-that-was-killed"
     left.mkdir()
 
-    stopped_and_back(running.platform.jobs, answers=lambda: True)
+    stopped_and_back(running.platform.jobs[Application.LANES], answers=lambda: True)
 
     assert not left.exists()
 

@@ -22,7 +22,7 @@ from fleetlane.events.topic_patterns import raw_pattern
 from fleetlane.events.topics import FLEET_ALERTS, FLEET_RECEIVED
 from local.flow_activation import activation_here
 from local.platform import Platform, PlatformSettings
-from local.spark.jobs import JobSettings
+from local.spark.jobs import Application, JobSettings
 from operations.lake import lake_of
 from operations.ledger.message_results import Receipt
 from operations.ledger.standing import StandingLedger, standing_ledger
@@ -41,8 +41,9 @@ class WithoutBulkLane(Platform):
 
     def _job_settings(self) -> JobSettings:
         settings = super()._job_settings()
-        others = (job for job in settings.jobs.split("; ") if f"--lane {Lane.BULK}" not in job)
-        return replace(settings, jobs="; ".join(others))
+        jobs = settings.jobs[Application.LANES].split("; ")
+        others = "; ".join(job for job in jobs if f"--lane {Lane.BULK}" not in job)
+        return replace(settings, jobs={**settings.jobs, Application.LANES: others})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,8 @@ import pytest
 
 from fleetlane.events.job_arguments import KafkaSecurity
 from local.platform import Platform
+from local.servers.processes import ServerProcess
+from local.spark.jobs import Application
 from operations.lanes.status import KafkaPositions, status_of
 from operations.ledger.message_results import Receipt
 from tests.e2e.conftest import RunningPlatform
@@ -59,31 +61,31 @@ def a_worker(platform: Platform) -> int:
     return found[0]
 
 
-def log_since(platform: Platform, at: int) -> str:
-    return platform.jobs.log_path.read_bytes()[at:].decode(errors="replace")
+def log_since(jobs: ServerProcess, at: int) -> str:
+    return jobs.log_path.read_bytes()[at:].decode(errors="replace")
 
 
 def test_a_worker_that_is_killed_fails_its_task_alone(running: RunningPlatform) -> None:
-    platform = running.platform
-    driver, began_at = platform.jobs.pid, platform.jobs.log_path.stat().st_size
+    platform, jobs = running.platform, running.platform.jobs[Application.LANES]
+    driver, began_at = jobs.pid, jobs.log_path.stat().st_size
     until_s = time.monotonic() + WITHIN_S_MAX
 
     with traffic(platform) as receipts:
-        while "Lost task" not in log_since(platform, began_at):
+        while "Lost task" not in log_since(jobs, began_at):
             assert time.monotonic() < until_s, "no worker died amid a task"
             os.kill(a_worker(platform), signal.SIGKILL)
             time.sleep(0.5)
     ledger = running.ledger_on(receipts)
 
-    log = log_since(platform, began_at)
+    log = log_since(jobs, began_at)
     assert (ledger.lost, ledger.invented, ledger.parsed) == (0, 0, len(receipts))
     assert "is started again" not in log, log[-4_000:]
-    assert platform.jobs.pid == driver
+    assert jobs.pid == driver
 
 
 def test_a_lane_whose_worker_stopped_for_good_goes_on_by_itself(running: RunningPlatform) -> None:
-    platform = running.platform
-    driver, began_at = platform.jobs.pid, platform.jobs.log_path.stat().st_size
+    platform, jobs = running.platform, running.platform.jobs[Application.LANES]
+    driver, began_at = jobs.pid, jobs.log_path.stat().st_size
     stalled_ms = set[int]()
     positions = KafkaPositions(platform.endpoints.kafka, KafkaSecurity.PLAINTEXT)
 
@@ -99,9 +101,9 @@ def test_a_lane_whose_worker_stopped_for_good_goes_on_by_itself(running: Running
     os.kill(stopped, signal.SIGCONT) if not was_killed else None
     ledger = running.ledger_on(receipts)
 
-    log = log_since(platform, began_at)
+    log = log_since(jobs, began_at)
     assert was_killed
     assert "has work and stalled" in log
     assert max(stalled_ms) >= 30_000
     assert (ledger.lost, ledger.invented, ledger.parsed) == (0, 0, len(receipts))
-    assert platform.jobs.pid == driver
+    assert jobs.pid == driver

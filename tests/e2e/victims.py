@@ -3,20 +3,22 @@
 import os
 import signal
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
 from local.platform import Platform
-from local.spark.jobs import WORKER_DAEMON
+from local.servers.processes import ServerProcess
+from local.spark.jobs import WORKER_DAEMON, Application
 from tests.unit.parsers.sandbox.conftest import children_of
 from tests.unit.parsers.sandbox.machine import descendants_of
 
-PARTS: Final = {
-    "driver": "jobs",
-    "lake's driver": "lake_jobs",
-    "broker": "broker",
-    "gateway": "gateway",
-    "local aws": "aws",
+PARTS: Final[Mapping[str, Callable[[Platform], ServerProcess]]] = {
+    "driver": lambda platform: platform.jobs[Application.LANES],
+    "lake's driver": lambda platform: platform.jobs[Application.LAKE],
+    "broker": lambda platform: platform.broker,
+    "gateway": lambda platform: platform.gateway,
+    "local aws": lambda platform: platform.aws,
 }
 _DAEMON: Final = f"\0-m\0{WORKER_DAEMON}\0"
 _THERE_WITHIN_S_MAX: Final = 120.0
@@ -25,7 +27,7 @@ _THERE_WITHIN_S_MAX: Final = 120.0
 def kill(platform: Platform, victim: str) -> None:
     """Kill -9, of a part as a whole, or of one of Spark's workers or of their parsers' children."""
     if victim in PARTS:
-        getattr(platform, PARTS[victim]).kill()
+        PARTS[victim](platform).kill()
     else:
         _kill_one(platform, victim)
 
@@ -40,7 +42,7 @@ def _kill_one(platform: Platform, victim: str) -> None:
 
 def workers(platform: Platform) -> list[int]:
     """Those that have a zygote, which is to say that they have parsed."""
-    driver = platform.jobs.pid
+    driver = platform.jobs[Application.LANES].pid
     processes = () if driver is None else descendants_of(driver)
     daemons = [pid for pid in processes if _is_daemon(pid)]
     workers = [worker for daemon in daemons for worker in children_of(daemon)]

@@ -11,7 +11,7 @@ from tests.e2e.devices import Device
 @pytest.fixture(scope="package")
 def edge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
     folder = tmp_path_factory.mktemp("edge")
-    with Platform(PlatformSettings(folder=folder, has_jobs=False)) as platform:
+    with Platform(PlatformSettings(folder=folder, jobs={})) as platform:
         platform.start(lambda _: None)
         yield platform
 

@@ -72,8 +72,7 @@ def _jobs_disk_full(reach: Reach) -> Iterator[None]:
 
 
 def _part(reach: Reach, name: str) -> ServerProcess:
-    part: ServerProcess = getattr(reach.running.platform, PARTS[name])
-    return part
+    return PARTS[name](reach.running.platform)
 
 
 def _kills(name: str) -> Befall:

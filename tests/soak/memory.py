@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from local.platform import Platform
+from local.spark.jobs import Application
 from tests.soak.judgement import MemorySample
 from tests.soak.jvm_counters import Heap
 from tests.unit.parsers.sandbox.machine import descendants_of
@@ -76,7 +77,8 @@ class MemorySampler:
         for role, part in parts.items():
             if part.is_alive() and part.pid is not None:
                 yield role, {part.pid, *descendants_of(part.pid)}
-        for jobs, of in zip(platform.applications, ("", " of the lake"), strict=True):
+        for application, jobs in platform.jobs.items():
+            of = f" ({application})"
             if not jobs.is_alive() or jobs.pid is None:
                 continue
             of_jobs = {jobs.pid, *descendants_of(jobs.pid)}
@@ -84,7 +86,7 @@ class MemorySampler:
             drivers = {pid for pid in of_jobs - jvms if _DRIVER in _command(pid)}
             yield f"{_SPARK}{of}", jvms
             yield f"Spark driver in Python{of}", drivers
-            if not of:
+            if application is Application.LANES:
                 yield "Python workers", of_jobs - jvms - drivers
 
     def _sample_jvm(self, role: str, pid: int, at_s: float) -> None:

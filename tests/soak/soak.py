@@ -13,6 +13,7 @@ from clients.lake.laptop_lake import LakeMissingError, LaptopLake
 from fleetlane.events.lake.tables import EVENTS
 from local.platform import Platform, PlatformSettings
 from local.simulator.http_api import HttpApi
+from local.spark.jobs import Application
 from operations.endpoints import LAKE_CATALOG
 from operations.ledger.evidence import Evidence, deduped_streams
 from operations.ledger.reconciliation import Ledger, SettlingLimits
@@ -190,7 +191,7 @@ def _events(traffic: Traffic) -> int:
 
 def _with_a_lake_as_quick_as_the_rest(platform: Platform) -> None:
     """At a laptop's niceness it falls behind for hours: lanes take what cores they are given."""
-    platform.lake_jobs.niceness = 0
+    platform.jobs[Application.LAKE].niceness = 0
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from typing import Final
 import pytest
 
 from local.checkout import ROOT
+from local.spark.jobs import Application
 from tests.soak.dealing import SoakSettings
 from tests.soak.memory import AFTER_FULL_COLLECTIONS, AT_REST, LOCALSTACK
 from tests.soak.report import SoakReport, tell
@@ -20,9 +21,10 @@ pytestmark = [
 
 FOLDER: Final = ROOT / "build" / "soak"
 MEASURED: Final = {
-    *("gateway", "Python workers", "Kafka broker, outside its heap"),
-    *("Spark JVM, outside its heap", "Spark JVM of the lake, outside its heap"),
-    *(f"Spark JVM, {AT_REST}", f"Spark JVM of the lake, {AT_REST}", f"Kafka broker, {AT_REST}"),
+    *("gateway", "Python workers"),
+    *("Kafka broker, outside its heap", f"Kafka broker, {AT_REST}"),
+    *(f"Spark JVM ({one}), outside its heap" for one in Application),
+    *(f"Spark JVM ({one}), {AT_REST}" for one in Application),
 }
 """Roles whose memory is known, or nothing grew for want of a number."""
 
