@@ -94,6 +94,10 @@ bench-parser: environment ## what the sandbox costs a message, into build/bench/
 bench-parse: platform ## the parse job against others, Kafka to Kafka, into build/bench/parse.json
 	$(bin)/python -m benchmarks.parse
 
+.PHONY: bench-cluster
+bench-cluster: platform ## what a message costs on a Spark cluster beside one process, into build/bench/cluster.json
+	$(bin)/python -m benchmarks.cluster
+
 .PHONY: bench-latency
 bench-latency: platform ## from produce to canonical, lane by lane, into build/bench/latency.json
 	$(bin)/python -m benchmarks.latency

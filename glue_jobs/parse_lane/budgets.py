@@ -72,8 +72,8 @@ class FlowBudgets:
         shared: Path | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """In the fast and standard lanes all workers with a folder ``shared`` count together."""
-        self._shared = shared
+        """All workers with a folder ``shared`` count output together, and in some lanes time."""
+        self._shared, self._cores = shared, 1 if shared is None else os.cpu_count() or 1
         self._monotonic = monotonic
         self.lane, self.is_over, self.children_max = lane, is_over, limits.children_max
         self._limits, self._is_blocking = limits, is_blocking
@@ -83,7 +83,9 @@ class FlowBudgets:
         output = OutputBudget(
             flow_bytes_max=saved_up_bytes,
             batch_bytes_max=OUTPUT_FLOWS * saved_up_bytes,
-            regained_bytes_per_s=saved_up_bytes / OUTPUT_REGAINED_S,
+            regained_bytes_per_s=self._cores * saved_up_bytes / OUTPUT_REGAINED_S,
+            shared=shared and shared / ("output of what is over" if is_over else "output"),
+            monotonic=monotonic,
         )
         self.time = self._full_time(output)
 
@@ -134,12 +136,11 @@ class FlowBudgets:
             return TimeBudget(flow_s_max=flow_s_max, output=output)
         if self.lane is Lane.SLOW:  # what it cut short would come back to it, its time lost
             return TimeBudget(flow_s_max=SLOW_FLOW_S_MAX, output=None if self.is_over else output)
-        cores = 1 if self._shared is None else os.cpu_count() or 1
         saved_up_s = MESSAGES_SAVED_UP * PARSE_GRACE_FACTOR * self._limits.parse_ms_max / 1000
         return TimeBudget(
             flow_s_max=saved_up_s,
             overdraft_s_max=saved_up_s,
-            regained_share=REGAINED_SHARE * cores,
+            regained_share=REGAINED_SHARE * self._cores,
             output=output,
             shared=self._shared,
             monotonic=self._monotonic,

@@ -128,22 +128,22 @@ def flows_in_force(bucket: str, max_age_s: int) -> CachedFlows:
 @cache
 def lane_parser_of(arguments: ParseLaneArguments) -> LaneParser:
     """One a worker process: workers outlive batches, and clients are expensive."""
-    sandboxes = _sandboxes()
+    queries = blake2b(arguments.checkpoint_folder.encode(), digest_size=16).hexdigest()
+    shared = _folder_of_ours("budgets") / queries
+    sandboxes = _sandboxes(shared)
     checked_jail(sandboxes.jail_problems(), arguments.sandbox)
     (s3, _), limits = s3_clients(), arguments.limits
     owned = OwnerFlows(s3, arguments.flows_bucket)
     artifacts = ParserStore(s3, arguments.flows_bucket, body_s_max=ARTIFACT_S_MAX)
     blocked = BlockedMessages(s3, arguments.parked_bucket)
     is_blocking = arguments.blocking_stream is not None
-    queries = blake2b(arguments.checkpoint_folder.encode(), digest_size=16).hexdigest()
-    shared = _folder_of_ours("budgets") / queries / arguments.lane
     return LaneParser(
         budgets=FlowBudgets(
             arguments.lane,
             limits,
             is_over=arguments.is_over,
             is_blocking=is_blocking,
-            shared=shared,
+            shared=shared / arguments.lane,
         ),
         parsers=ChosenParsers(
             flows=flows_in_force(arguments.flows_bucket, arguments.flows_max_age_s),

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from benchmarks.running.spark_cluster import SparkCluster
 from infra.artifacts.folder import ENVIRONMENT, JARS, PYTHON, SCRIPT, SOURCES
 from local.checkout import LAPTOP_JARS
 from local.servers.java import LAPTOP
 from local.servers.processes import ServerProcess
 from local.spark.jobs import Application, JobSettings, host_argv
-from tests.cluster.spark_cluster import SparkCluster
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client

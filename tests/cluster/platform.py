@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.running.spark_cluster import SparkCluster
 from fleetlane.events.flows.files import flows_in
 from fleetlane.events.flows.flow import topics_of
 from local.checkout import BROKER_JARS, FLOWS
@@ -12,7 +13,6 @@ from local.spark.jobs import Application, JobSettings
 from operations import endpoints
 from tests.cluster.drivers import CHECKPOINTS, CODE, Driver, upload_code
 from tests.cluster.kafka_cluster import KafkaCluster
-from tests.cluster.spark_cluster import SparkCluster
 
 
 class ClusterPlatform(Platform):

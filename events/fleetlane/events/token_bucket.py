@@ -44,7 +44,7 @@ class TokenBucket(msgspec.Struct, kw_only=True, gc=False):
         """Take ``amount`` if there is so much, else nothing."""
         if self.left_at(now_s) + _ROUNDING < amount:
             return False
-        self.left -= amount
+        self.overdraw(now_s, amount)
         return True
 
     def overdraw(self, now_s: float, amount: float) -> None:

@@ -75,6 +75,19 @@ def test_what_puts_out_much_has_no_more_of_it_by_the_next_batch_of_the_bulk_lane
     assert budgets.time.output.left_bytes("gps") < before // 10
 
 
+@pytest.mark.parametrize("lane", Lane)
+def test_what_a_flow_puts_out_with_one_worker_it_has_with_none(lane: Lane, tmp_path: Path) -> None:
+    one, other = (
+        FlowBudgets(lane, LANE_LIMITS[lane], shared=tmp_path, monotonic=lambda: 1e6).time.output
+        for _ in range(2)
+    )
+    before = one.left_bytes("gps")
+
+    one.charge("gps", before)
+
+    assert (before > 0, other.left_bytes("gps"), other.left_bytes("door")) == (True, 0, before)
+
+
 @pytest.mark.parametrize("lane", [Lane.FAST, Lane.STANDARD])
 def test_what_a_flow_uses_up_with_one_worker_it_has_with_none(lane: Lane, tmp_path: Path) -> None:
     workers = [

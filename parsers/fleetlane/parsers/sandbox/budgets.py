@@ -6,9 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.runs import Assignment, TimeAllowance
-from fleetlane.parsers.sandbox.shared_buckets import SharedBuckets
+from fleetlane.parsers.sandbox.shared_buckets import token_buckets
 
 _log = logging.getLogger(__name__)
 
@@ -44,12 +43,14 @@ class OutputBudget:
         flow_bytes_max: int = NO_END_BYTES,
         batch_bytes_max: int = NO_END_BYTES,
         regained_bytes_per_s: float = 0.0,
+        shared: Path | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Of all processes that name a folder ``shared`` together, but for the batch's."""
         self._flow_bytes_max, self._batch_bytes_max = flow_bytes_max, batch_bytes_max
         self.has_end = flow_bytes_max < NO_END_BYTES
         self._monotonic, self._batch_bytes = monotonic, 0
-        self._flows = TokenBucket.by_name(burst=flow_bytes_max, per_s=regained_bytes_per_s)
+        self._flows = token_buckets(shared, burst=flow_bytes_max, per_s=regained_bytes_per_s)
 
     def left_bytes(self, stream: str) -> int:
         """What the flow's next messages may take in all; never negative."""
@@ -104,9 +105,7 @@ class TimeBudget:
         self.has_end = self.output.has_end or flow_s_max < NO_END_S
         burst_us, us_per_s = flow_s_max * 1e6, regained_share * 1e6
         self._flows, self._owners = (
-            TokenBucket.by_name(burst=burst_us, per_s=us_per_s)
-            if shared is None
-            else SharedBuckets(shared / kind, burst=burst_us, per_s=us_per_s)
+            token_buckets(shared and shared / kind, burst=burst_us, per_s=us_per_s)
             for kind in ("flows", "owners")
         )
         self._usual_us: dict[str, float] = {}

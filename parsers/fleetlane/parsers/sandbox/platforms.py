@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Protocol
 
 from fleetlane.parsers.sandbox.budgets import TimeBudget
@@ -23,12 +24,15 @@ class ParsesRuns(Protocol):
     def close(self) -> None: ...
 
 
-def sandboxes_for_this_system() -> ParsesRuns:
-    """Parsers in children on Linux; in this process on systems that cannot seal or adopt."""
+def sandboxes_for_this_system(shared: Path | None = None) -> ParsesRuns:
+    """Parsers in children on Linux; in this process on systems that cannot seal or adopt.
+
+    All workers that name a folder ``shared`` count together how many children are used up.
+    """
     if sys.platform == "linux":
         from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes  # noqa: PLC0415 - Linux alone
 
-        return Sandboxes()
+        return Sandboxes(shared=shared)
     from fleetlane.parsers.sandbox.in_process import InProcess  # noqa: PLC0415
 
     return InProcess()

@@ -28,8 +28,17 @@ class SharedBucket(TokenBucket, kw_only=True, gc=False):
     @contextmanager
     def _read(self) -> Iterator[None]:
         self.left, self.at_s = self.memory
+        if not self.at_s:  # nobody has drawn on it yet
+            self.left = self.burst
         yield
         self.memory[0], self.memory[1] = self.left, self.at_s
+
+
+def token_buckets(shared: Path | None, *, burst: float, per_s: float) -> dict[str, TokenBucket]:
+    """A bucket for each name, full at first: this process's own, or those of all that say where."""
+    if shared is None:
+        return TokenBucket.by_name(burst=burst, per_s=per_s)
+    return SharedBuckets(shared, burst=burst, per_s=per_s)
 
 
 class SharedBuckets(dict[str, TokenBucket]):

@@ -74,8 +74,8 @@ def _sandboxes(parts: Collection[Part] = ()) -> Iterator[Sandboxes]:
     """
     before = _belongings()
     sandboxes = Sandboxes(
-        new_respawns=lambda: TokenBucket.full(burst=100_000, per_s=0, now_s=0),
-        new_retries=lambda: TokenBucket.full(burst=100_000, per_s=0, now_s=0),
+        respawns=TokenBucket.by_name(burst=100_000, per_s=0),
+        retries=TokenBucket.by_name(burst=100_000, per_s=0),
         parts=parts,
     )
     yield sandboxes

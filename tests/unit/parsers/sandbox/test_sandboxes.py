@@ -14,6 +14,7 @@ from fleetlane.parsers.sandbox.budgets import TimeBudget
 from fleetlane.parsers.sandbox.packets import Request
 from fleetlane.parsers.sandbox.results import DETAIL_CHARS_MAX, Verdict
 from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.shared_buckets import SharedBuckets
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory
 from fleetlane.parsers.sandbox.worker.children import LOAD_USUAL_S, Loads
 from fleetlane.parsers.sandbox.worker.parser_child import ParserChild, ParserNotLoadedError
@@ -40,7 +41,7 @@ class Versioned:
 @pytest.fixture
 def thrifty() -> Iterator[Sandboxes]:
     """Sandboxes whose parsers may use up three children each, and no more."""
-    sandboxes = Sandboxes(new_respawns=lambda: TokenBucket.full(burst=3, per_s=0, now_s=0))
+    sandboxes = Sandboxes(respawns=TokenBucket.by_name(burst=3, per_s=0))
     yield sandboxes
     sandboxes.close()
 
@@ -119,9 +120,7 @@ def test_a_parser_whose_child_made_room_for_another_has_used_up_as_many_as_befor
 ) -> None:
     other = program(hostile.use, hostile.location, greeting="other")
     run = run_of(hostile, [body_of(0, "exits"), body_of(1)])
-    few = Sandboxes(
-        new_respawns=lambda: TokenBucket.full(burst=2, per_s=0, now_s=0), waiting_bytes_max=0
-    )
+    few = Sandboxes(respawns=TokenBucket.by_name(burst=2, per_s=0), waiting_bytes_max=0)
 
     with closing(few) as sandboxes:
         first = outcomes_of(sandboxes, run).verdicts
@@ -130,6 +129,29 @@ def test_a_parser_whose_child_made_room_for_another_has_used_up_as_many_as_befor
 
     assert first == {0: Verdict.CRASHED, 1: Verdict.OK}
     assert second == dict.fromkeys((0, 1), Verdict.CHILDREN_USED_UP)
+
+
+def test_what_a_parser_uses_up_in_one_worker_all_workers_of_a_machine_know(
+    hostile: Program, tmp_path: Path
+) -> None:
+    run = run_of(hostile, [body_of(0, "exits"), body_of(1)])
+    one, other = (
+        Sandboxes(respawns=SharedBuckets(tmp_path, burst=2, per_s=1e-9)) for _ in range(2)
+    )
+    with closing(one), closing(other):
+        first, second = outcomes_of(one, run).verdicts, outcomes_of(other, run).verdicts
+
+    assert first == {0: Verdict.CRASHED, 1: Verdict.OK}
+    assert second == dict.fromkeys((0, 1), Verdict.CHILDREN_USED_UP)
+
+
+def test_workers_that_name_a_folder_count_children_and_second_tries_in_it(
+    hostile: Program, tmp_path: Path
+) -> None:
+    with closing(Sandboxes(shared=tmp_path)) as sandboxes:
+        outcomes_of(sandboxes, run_of(hostile, [body_of(0, "exits")]))
+
+    assert {one.name for one in tmp_path.iterdir()} == {"respawns", "retries"}
 
 
 def test_a_death_is_not_charged_what_the_reply_before_it_took(

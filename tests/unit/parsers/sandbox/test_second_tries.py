@@ -29,7 +29,7 @@ def test_without_second_tries_left_a_failure_stands_and_nobody_is_deferred(
 ) -> None:
     site = install("once==1.0", "once:OnceAProcess", ONCE_A_PROCESS)
     run = run_of(program("once==1.0", site), [b"", b""])
-    sandboxes = Sandboxes(new_retries=lambda: TokenBucket.full(burst=1, per_s=0, now_s=0))
+    sandboxes = Sandboxes(retries=TokenBucket.by_name(burst=1, per_s=0))
 
     found = [list(outcomes_of(sandboxes, run).verdicts.items()) for _ in range(2)]
     sandboxes.close()
@@ -117,8 +117,8 @@ def test_during_a_second_try_the_first_child_stands_still(
 def test_a_child_that_parses_what_another_could_not_lives_on_in_its_place(
     first_fails: Program,
 ) -> None:
-    once = TokenBucket.full(burst=1, per_s=0, now_s=0)
-    with closing(Sandboxes(new_retries=lambda: once, parts=())) as sandboxes:
+    once = TokenBucket.by_name(burst=1, per_s=0)
+    with closing(Sandboxes(retries=once, parts=())) as sandboxes:
         runs = [outcomes_of(sandboxes, run_of(first_fails, [b""] * count)) for count in (1, 2)]
 
         assert [len(children_of(sandboxes._zygote.pid))] == [1]

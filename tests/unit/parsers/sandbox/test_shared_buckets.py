@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from fleetlane.parsers.sandbox.shared_buckets import SharedBuckets
 
 NOW_S = 1_000_000.0
@@ -13,8 +15,9 @@ def buckets(folder: Path) -> SharedBuckets:
     return SharedBuckets(folder, burst=10.0, per_s=0.5)
 
 
-def test_a_bucket_is_full_at_first(tmp_path: Path) -> None:
-    assert buckets(tmp_path / "new")["gps"].left_at(NOW_S) == 10
+@pytest.mark.parametrize("now_s", [NOW_S, 0.5], ids=["after days", "of a machine just started"])
+def test_a_bucket_is_full_at_first(tmp_path: Path, now_s: float) -> None:
+    assert buckets(tmp_path / "new")["gps"].left_at(now_s) == 10
 
 
 def test_what_one_worker_takes_the_others_lack(tmp_path: Path) -> None:

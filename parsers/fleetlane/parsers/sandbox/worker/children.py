@@ -4,11 +4,13 @@ import logging
 import signal
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.shared_buckets import token_buckets
 from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
 from fleetlane.parsers.sandbox.worker.chunks import Slots
 from fleetlane.parsers.sandbox.worker.excess import resident_bytes
@@ -29,18 +31,18 @@ LOAD_USUAL_S: Final = 0.25
 _log = logging.getLogger(__name__)
 
 
-def respawn_rate_limit() -> TokenBucket:
+def respawn_rate_limits(shared: Path | None) -> dict[str, TokenBucket]:
     """How many children a parser may use up: its failures must not become a storm of forks."""
-    return TokenBucket.full(burst=100, per_s=10, now_s=time.monotonic())
+    return token_buckets(shared and shared / "respawns", burst=100, per_s=10)
 
 
-def retry_rate_limit() -> TokenBucket:
+def retry_rate_limits(shared: Path | None) -> dict[str, TokenBucket]:
     """How often a message that failed, and killed no child, is tried again in a fresh one.
 
     It helps where the first child was to blame. A parser that fails all the time would double the
     time of all messages by it; what failed has more tries in the slow lane.
     """
-    return TokenBucket.full(burst=20, per_s=0.2, now_s=time.monotonic())
+    return token_buckets(shared and shared / "retries", burst=20, per_s=0.2)
 
 
 class Loads:

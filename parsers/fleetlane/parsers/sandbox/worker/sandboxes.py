@@ -1,8 +1,9 @@
 """All sandboxes of one worker: the children of each program, and the zygote that forks them."""
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from itertools import count, pairwise
+from pathlib import Path
 from typing import Final
 
 from fleetlane.events.token_bucket import TokenBucket
@@ -14,8 +15,8 @@ from fleetlane.parsers.sandbox.worker.children import (
     LOADS_S_MAX,
     Children,
     Loads,
-    respawn_rate_limit,
-    retry_rate_limit,
+    respawn_rate_limits,
+    retry_rate_limits,
 )
 from fleetlane.parsers.sandbox.worker.feeding import Feeding
 from fleetlane.parsers.sandbox.worker.parser_child import ParserNotLoadedError
@@ -40,23 +41,24 @@ class Sandboxes:
     def __init__(
         self,
         *,
-        new_respawns: Callable[[], TokenBucket] = respawn_rate_limit,
-        new_retries: Callable[[], TokenBucket] = retry_rate_limit,
+        shared: Path | None = None,
+        respawns: Mapping[str, TokenBucket] | None = None,
+        retries: Mapping[str, TokenBucket] | None = None,
         loads_s_max: float = LOADS_S_MAX,
         parts: Collection[Part] = tuple(Part),
         waiting_bytes_max: int = WAITING_BYTES_MAX,
     ) -> None:
         """Start the zygote. ``parts`` are the jail's; what this system does not have is left out.
 
-        ``new_respawns`` gives each parser its limit of children that it may use up, ``new_retries``
-        that of children to retry what failed, and killed none. ``loads_s_max`` is an owner's.
+        ``respawns`` have each parser's limit of children that it may use up, ``retries`` that of
+        children to retry what failed, and killed none: all workers that name a folder ``shared``
+        count these together. ``loads_s_max`` is an owner's.
         """
         hide_memory()
         self._zygote = Zygote(parts)
         # They outlive children that make room for others.
-        self._rates = defaultdict[Program, tuple[TokenBucket, TokenBucket]](
-            lambda: (new_respawns(), new_retries())
-        )
+        self._respawns = respawn_rate_limits(shared) if respawns is None else respawns
+        self._retries = retry_rate_limits(shared) if retries is None else retries
         self._loads, self._waiting_bytes_max = Loads(loads_s_max), waiting_bytes_max
         self._children: OrderedDict[tuple[Program, int], Children] = OrderedDict()
 
@@ -112,9 +114,12 @@ class Sandboxes:
         if children is None or next(reversed(self._children)) != key:
             self._make_room_beside(program)
         if children is None:
-            respawns, retries = self._rates[program]
             children = self._children[key] = Children(
-                program, zygote=self._zygote, loads=self._loads, respawns=respawns, retries=retries
+                program,
+                zygote=self._zygote,
+                loads=self._loads,
+                respawns=self._respawns[str(program)],
+                retries=self._retries[str(program)],
             )
         children.owner = owner
         self._children.move_to_end(key)

@@ -49,10 +49,13 @@ class SparkNode(ServerProcess):
 class SparkCluster:
     """Its nodes, once S3 answers. ``url`` is the master's, for ``spark-submit``."""
 
-    def __init__(self, folder: Path, *, aws: LocalAws) -> None:
+    def __init__(
+        self, folder: Path, *, aws: LocalAws, java_options: Sequence[str] = SHORT_LIVED
+    ) -> None:
         folder.mkdir(parents=True)
         self._folder, self.home = folder, folder / "spark"
-        self.env = {**_variables(aws), "SPARK_HOME": str(self.home)}
+        options = {"JAVA_TOOL_OPTIONS": " ".join(java_options)}
+        self.env = {**_variables(aws), **options, "SPARK_HOME": str(self.home)}
         _lay_out(self.home, aws)
         port = remembered_port(folder / "port.json")
         self.url = f"spark://127.0.0.1:{port}"
@@ -98,7 +101,6 @@ def _variables(aws: LocalAws) -> dict[str, str]:
         "PATH": "/usr/bin:/bin",
         "LANG": "C.UTF-8",
         "JAVA_HOME": str(Path(java).resolve().parents[1]),
-        "JAVA_TOOL_OPTIONS": " ".join(SHORT_LIVED),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
         "PYTHONUNBUFFERED": "1",
