@@ -1,6 +1,7 @@
 """Three Kafka brokers with a quorum of controllers, in the place of a laptop's one."""
 
 import base64
+import json
 import uuid
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -38,6 +39,13 @@ class ClusterBroker(KafkaBroker):
 
     def _new_cluster_id(self) -> str:
         return self._of_cluster
+
+    def quorum_state(self) -> dict[str, int]:
+        """What it knows of the election: ``leaderId`` and ``leaderEpoch`` among it."""
+        found: dict[str, int] = json.loads(
+            (self._data / "__cluster_metadata-0" / "quorum-state").read_text()
+        )
+        return found
 
     def _settings(self, controller_port: int) -> dict[str, str]:
         return {
@@ -102,9 +110,9 @@ class KafkaCluster(KafkaBroker):
         return "\n".join(one.log_tail(lines_max) for one in self.brokers)
 
     def controller(self) -> ServerProcess:
-        """The broker whose controller is the quorum's leader."""
-        admin = AdminClient({"bootstrap.servers": self.bootstrap_servers, "log_level": 0})
-        leader = admin.describe_cluster().result().controller.id
+        """The one whose controller is the quorum's leader: a broker that is asked names any."""
+        states = [one.quorum_state() for one in self.brokers]
+        leader = max(states, key=lambda state: state["leaderEpoch"])["leaderId"]
         return next(one for one in self.brokers if one.node_id == leader)
 
     def under_replicated(self) -> int:

@@ -22,7 +22,6 @@ from tests.unit.parsers.sandbox.machine import descendants_of
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack, pytest.mark.full_length]
 
 DEVICES: Final = 300
-EVENTS_BEFORE: Final = 200
 SETTLED_WITHIN_S: Final = 120.0
 _EXECUTOR: Final = b"CoarseGrainedExecutorBackend"
 
