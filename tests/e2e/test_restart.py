@@ -24,6 +24,7 @@ from tests.e2e.conftest import RunningPlatform
 from tests.e2e.devices import Device
 from tests.e2e.faults import stopped_and_back
 from tests.e2e.stored import object_keys, record_of
+from tests.e2e.victims import PARTS
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
 
@@ -67,7 +68,7 @@ def restart(running: RunningPlatform) -> Restart:
     assert running.ledger_on(receipts).lost == 0
     before = kept(platform, device)
     for name, answers in ANSWERS.items():
-        stopped_and_back(getattr(platform, name), answers=partial(answers, platform))
+        stopped_and_back(PARTS[name](platform), answers=partial(answers, platform))
     return Restart(device=device, receipts=receipts, before=before, after=kept(platform, device))
 
 
@@ -167,7 +168,7 @@ def jobs_answer(_: Platform) -> bool:
 
 ANSWERS: Final[Mapping[str, Callable[[Platform], bool]]] = {
     "broker": broker_answers,
-    "aws": aws_answers,
+    "local aws": aws_answers,
     "gateway": gateway_answers,
-    "jobs": jobs_answer,
+    "driver": jobs_answer,
 }
