@@ -7,21 +7,20 @@ and its checkpoint in S3.
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from itertools import count
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Final
 
 from benchmarks.kept_numbers import write_numbers
-from benchmarks.running.application import environment, running, submitted_lanes
+from benchmarks.running.application import environment, submitted_lanes
 from benchmarks.running.arguments import arguments_of, emptied
-from benchmarks.running.messages import deploy_parser, flow_of, land_all, message_for
+from benchmarks.running.messages import deploy_parser, flow_of
 from benchmarks.running.services import Services, services
 from benchmarks.running.spark_cluster import SparkCluster
 from benchmarks.running.telling import tell
-from benchmarks.running.watched import Watched
+from benchmarks.running.trials import JOBS, RAW, Side, one_process, trial
 from fleetlane.events.topics import FLEET_PARSED, PARKED, canonical_topic
 from local.checkout import ROOT
 from local.servers.processes import ServerProcess
@@ -30,12 +29,7 @@ from local.spark.jobs import spark_jars
 EXECUTORS: Final = 2
 PARTITIONS: Final = 4
 STREAM: Final = "flow-0"
-RAW: Final = "raw.standard"
-JOBS: Final = "parse_lane --lane standard"
 _CHECKPOINTS: Final = "checkpoints"
-_SECONDS_MAX: Final = 600.0
-
-type Side = Callable[[Services, Path], AbstractContextManager[Sequence[ServerProcess]]]
 
 
 def main() -> None:
@@ -49,18 +43,12 @@ def main() -> None:
         costs_us: dict[str, list[float]] = {name: [] for name in SIDES}
         for _ in range(arguments.rounds):
             for name, side in SIDES.items():
-                costs_us[name].append(_trial(ready, arguments, side))
+                costs_us[name].append(trial(ready, arguments, [STREAM], side)[0])
                 tell(f"{name}: {costs_us[name][-1]:.1f} us of CPU a message")
         medians = {f"{name}_cpu_us": round(median(took), 1) for name, took in costs_us.items()}
         ratio = round(median(costs_us["cluster"]) / median(costs_us["one_process"]), 2)
         numbers = {"cpu_to_one_process": ratio, **medians, "trials_us": costs_us}
     tell(write_numbers(arguments.output, numbers))
-
-
-@contextmanager
-def one_process(services: Services, folder: Path) -> Iterator[Sequence[ServerProcess]]:
-    with running(services, folder, JOBS) as application:
-        yield [application]
 
 
 @contextmanager
@@ -110,24 +98,6 @@ def _driver(services: Services, folder: Path, spark: SparkCluster) -> ServerProc
         env={**seen, "SPARK_HOME": str(spark.home)},
         cwd=ROOT,
     )
-
-
-def _trial(services: Services, arguments: argparse.Namespace, side: Side) -> float:
-    """Microseconds of CPU a message, once it is warm."""
-    total = arguments.warm_up + arguments.messages
-    before = services.end_offset(FLEET_PARSED)
-    land_all(services, (message_for(one, stream=STREAM) for one in range(total)))
-    run = next(one for number in count() if not (one := services.folder / f"run_{number}").exists())
-    with side(services, run) as processes:
-        watched = Watched(
-            processes,
-            done=lambda: services.end_offset(FLEET_PARSED) - before,
-            seconds_max=_SECONDS_MAX,
-        )
-        began = watched.look_after(arguments.warm_up)
-        ended = watched.look_after(total)
-    services.delete_records([RAW, FLEET_PARSED, canonical_topic(STREAM)])
-    return ended.cpu_us_a_message_since(began)
 
 
 def _arguments() -> argparse.Namespace:

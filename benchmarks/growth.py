@@ -4,20 +4,18 @@ All messages are equal but for their flow. CPU time is that of JVM, workers and 
 """
 
 import argparse
-from collections.abc import Callable, Sequence
-from itertools import count
+from collections.abc import Callable
 from statistics import median
 from typing import Final
 
 from confluent_kafka.cimpl import NewPartitions
 
 from benchmarks.kept_numbers import write_numbers
-from benchmarks.running.application import running
 from benchmarks.running.arguments import arguments_of, emptied
-from benchmarks.running.messages import deploy_parser, flow_of, land_all, message_for
+from benchmarks.running.messages import deploy_parser, flow_of
 from benchmarks.running.services import Services, services
 from benchmarks.running.telling import tell
-from benchmarks.running.watched import Watched
+from benchmarks.running.trials import RAW, trial
 from fleetlane.events.topics import FLEET_PARSED, PARKED, canonical_topic
 
 PARTITIONS: Final = (1, 4, 16, 64)
@@ -25,8 +23,6 @@ FLOWS: Final = (1, 10, 50, 200, 1_000)
 FLOWS_PARTITIONS: Final = 4
 """Partitions of the raw topic while the flows grow."""
 
-RAW: Final = "raw.standard"
-_SECONDS_MAX: Final = 600.0
 
 type Numbers = dict[str, dict[str, float]]
 
@@ -85,33 +81,12 @@ def _measured(services: Services, arguments: argparse.Namespace, *, flows: int) 
     streams = [f"flow-{number}" for number in range(flows)]
     services.create_topics(map(canonical_topic, streams), partitions=1)
     services.publish(flow_of(stream) for stream in streams)
-    trials = [_trial(services, arguments, streams) for _ in range(arguments.rounds)]
+    trials = [trial(services, arguments, streams) for _ in range(arguments.rounds)]
     cpu_us, rate = (median(column) for column in zip(*trials, strict=True))
     numbers = {"cpu_s_per_million": round(cpu_us, 1), "messages_per_s": round(rate)}
     partitions = len(services.end_offsets(RAW))
     tell(f"{flows} flows, {partitions} partitions: {numbers}")
     return numbers
-
-
-def _trial(
-    services: Services, arguments: argparse.Namespace, streams: Sequence[str]
-) -> tuple[float, float]:
-    total = arguments.warm_up + arguments.messages
-    before = services.end_offset(FLEET_PARSED)
-    land_all(
-        services, (message_for(one, stream=streams[one % len(streams)]) for one in range(total))
-    )
-    run = next(one for number in count() if not (one := services.folder / f"run_{number}").exists())
-    with running(services, run, "parse_lane --lane standard") as application:
-        watched = Watched(
-            [application],
-            done=lambda: services.end_offset(FLEET_PARSED) - before,
-            seconds_max=_SECONDS_MAX,
-        )
-        began = watched.look_after(arguments.warm_up)
-        ended = watched.look_after(total)
-    services.delete_records([RAW, FLEET_PARSED, *map(canonical_topic, streams)])
-    return ended.cpu_us_a_message_since(began), ended.messages_a_second_since(began)
 
 
 def _arguments() -> argparse.Namespace:

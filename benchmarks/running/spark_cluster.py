@@ -118,7 +118,13 @@ def _lay_out(home: Path, aws: LocalAws) -> None:
     jars = [*spark_home().glob("jars/*.jar"), *(jar for one in _HADOOP for jar in _JARS.glob(one))]
     for jar in jars:
         (home / "jars" / jar.name).symlink_to(jar)
-    settings = {
+    lines = "".join(f"{name} {value}\n" for name, value in s3a_settings(aws).items())
+    (home / "conf" / "spark-defaults.conf").write_text(lines)
+
+
+def s3a_settings(aws: LocalAws) -> dict[str, str]:
+    """Spark's, so that ``s3://`` is read by S3A, from this machine in place of AWS."""
+    return {
         "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
         "spark.hadoop.fs.AbstractFileSystem.s3.impl": "org.apache.hadoop.fs.s3a.S3A",
         "spark.hadoop.fs.s3a.endpoint.region": REGION,
@@ -128,5 +134,3 @@ def _lay_out(home: Path, aws: LocalAws) -> None:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
     }
-    lines = "".join(f"{name} {value}\n" for name, value in settings.items())
-    (home / "conf" / "spark-defaults.conf").write_text(lines)

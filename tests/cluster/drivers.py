@@ -1,7 +1,6 @@
 """The jobs' drivers on a cluster: what a deploy uploads, from S3, checkpoints in S3 too."""
 
 import shutil
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from local.checkout import LAPTOP_JARS
 from local.servers.java import LAPTOP
 from local.servers.processes import ServerProcess
 from local.spark.jobs import Application, JobSettings, host_argv
+from tests.rehearsal.emr import unpacked
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -94,11 +94,7 @@ class Driver(ServerProcess):
         (self._folder / "tmp").mkdir()
         if (self._folder / _PLACE).exists():
             return
-        with zipfile.ZipFile(self._environment) as opened:
-            for entry in opened.infolist():
-                path = Path(opened.extract(entry, self._folder / _PLACE))
-                if mode := entry.external_attr >> 16 & 0o777:
-                    path.chmod(mode)
+        unpacked(self._environment, self._folder / _PLACE)
 
 
 def _argv(settings: JobSettings, application: Application) -> list[str]:

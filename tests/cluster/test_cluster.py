@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -17,12 +16,13 @@ from local.spark.jobs import Application
 from operations.ledger.reconciliation import Ledger
 from tests.cluster.platform import ClusterPlatform
 from tests.e2e.conftest import RunningPlatform
+from tests.spark.real_time import wait_until
 from tests.unit.parsers.sandbox.machine import descendants_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack, pytest.mark.full_length]
 
 DEVICES: Final = 300
-SETTLED_WITHIN_S: Final = 120.0
+WITHIN_S: Final = 120.0
 _EXECUTOR: Final = b"CoarseGrainedExecutorBackend"
 
 
@@ -69,7 +69,7 @@ def brokers_are_restarted_one_by_one(cluster: ClusterPlatform) -> None:
     for broker in cluster.kafka.brokers:
         broker.stop()
         broker.start()
-        _until(lambda: not cluster.kafka.under_replicated())
+        wait_until(lambda: not cluster.kafka.under_replicated(), wait_s=WITHIN_S)
 
 
 FAULTS: Final[Mapping[str, Callable[[ClusterPlatform], None]]] = {
@@ -99,7 +99,7 @@ def test_nothing_is_lost_by(
         closing(KafkaReader(kafka, pattern=r"canonical\..*", is_from_end=True)) as canonical,
     ):
         run = pool.submit(running.send, plan(seed))
-        _until(lambda: bool(run.done()) or len(canonical.read_available()) >= 1)
+        wait_until(lambda: run.done() or bool(canonical.read_available()), wait_s=WITHIN_S)
         with running.keeper.away():  # who starts what dies must not do so too early
             FAULTS[fault](cluster)
         ledger = running.ledger_of(run.result())
@@ -114,10 +114,3 @@ def plan(seed: int) -> FleetPlan:
 def assert_balanced(ledger: Ledger) -> None:
     assert (ledger.lost, ledger.invented, list(ledger.findings.lines())) == (0, 0, [])
     assert ledger.parsed > 0
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    give_up_s = time.monotonic() + SETTLED_WITHIN_S
-    while not holds():
-        assert time.monotonic() < give_up_s, "it does not come about"
-        time.sleep(0.5)

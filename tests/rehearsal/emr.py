@@ -89,7 +89,7 @@ class Emr:
         self.image.add_python(folder, EMR_PACKAGES, has_pip=False)
         for archive in filter(None, settings.get("spark.archives", "").split(",")):
             url, _, place = archive.partition("#")
-            _unpack(self.stage.fetched(url, folder), folder / place)
+            unpacked(self.stage.fetched(url, folder), folder / place)
         here = {key: value for key, value in settings.items() if key not in _MEMORY_HERE}
         run = SparkRun(
             name=f"EMR job run {name}",
@@ -168,7 +168,7 @@ def _number(text: str) -> int:
     return int(text.split(maxsplit=1)[0])
 
 
-def _unpack(archive: Path, place: Path) -> None:
+def unpacked(archive: Path, place: Path) -> None:
     """As Spark does: modes are kept."""
     if archive.suffix != ".zip":
         with tarfile.open(archive) as tar:

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from benchmarks.running.spark_cluster import s3a_settings
 from local.checkout import ROOT
 from local.servers.java import SHORT_LIVED
 from local.servers.localstack import LocalAws
@@ -27,7 +28,6 @@ from local.servers.processes import ServerProcess
 from local.spark.jobs import spark_home
 from tests.rehearsal.aws_twins import AwsTwins
 from tests.rehearsal.iam_broker import HOST, TRUST_PASSWORD, Certificate
-from tests.rehearsal.templates import REGION
 
 JARS = ROOT / "build" / "jars"
 _OF_ENGINES = ("hadoop-aws-*.jar", "s3-transfer-manager-*.jar", "iceberg-aws-bundle-*.jar")
@@ -137,18 +137,10 @@ def _java(seen: Mapping[str, str], executor_variables: Mapping[str, str]) -> str
 def _defaults(aws: LocalAws) -> dict[str, str]:
     return {
         **_MEMORY,
-        "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
-        "spark.hadoop.fs.AbstractFileSystem.s3.impl": "org.apache.hadoop.fs.s3a.S3A",
-        "spark.hadoop.fs.s3a.endpoint.region": REGION,
-        # From here on: this machine in place of AWS.
-        "spark.hadoop.fs.s3a.endpoint": aws.endpoint_url,
-        "spark.hadoop.fs.s3a.path.style.access": "true",
+        **s3a_settings(aws),
         "spark.hadoop.fs.s3a.aws.credentials.provider": (
             "software.amazon.awssdk.auth.credentials.ContainerCredentialsProvider"
         ),
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
-        "spark.ui.enabled": "false",
     }
 
 
