@@ -94,6 +94,7 @@ def test_nothing_is_lost_by(
     running: RunningPlatform, cluster: ClusterPlatform, seed: int, fault: str
 ) -> None:
     kafka = cluster.endpoints.kafka
+    wait_until(lambda: bool(executors(cluster)), wait_s=WITHIN_S)
     with (
         ThreadPoolExecutor(1) as pool,
         closing(KafkaReader(kafka, pattern=r"canonical\..*", is_from_end=True)) as canonical,
