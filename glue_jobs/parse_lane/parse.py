@@ -35,6 +35,7 @@ from glue_jobs.parse_lane.parsers.chosen_parsers import ChosenParsers
 from glue_jobs.parse_lane.parsers.parser_folders import ParserFolders
 from glue_jobs.parse_lane.parsers.programs import Programs
 from glue_jobs.parse_lane.reading.payloads import COPIES_S_MAX, Payloads
+from glue_jobs.parse_lane.reading.raw_batches import joined_for_flows
 from glue_jobs.parse_lane.results import output_batches
 
 _log = logging.getLogger(__name__)
@@ -68,6 +69,8 @@ def parsing(arguments: ParseLaneArguments) -> ParseBatches:
         if arguments.lane is Lane.SLOW:
             apart_ms = arguments.limits.trigger_ms
             batches = spaced_tries(batches, apart_ms=apart_ms, now_ms=now_ms, sleep=time.sleep)
+        if arguments.lane in (Lane.FAST, Lane.STANDARD):
+            batches = joined_for_flows(batches)
         yield from parsed_batches(lane_parser_of(arguments), batches)
         freeze_loaded()
 
