@@ -113,7 +113,7 @@ LIMITS: Final[Mapping[str, tuple[Need, float, str]]] = {
     ),
     "messages of a standard batch": (
         *(standard_batch_share, 1),
-        "100,000 a second (`events/lanes.py`); beyond it the lane falls behind",
+        "100,000 a second (`events/lanes.toml`); beyond it the lane falls behind",
     ),
 }
 

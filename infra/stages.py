@@ -1,11 +1,15 @@
-"""The stages side by side: all that differs between them, and nothing else."""
+"""What a stage is; ``stages.toml`` has the stages side by side."""
 
 import dataclasses
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
+
+import msgspec
 
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import Engine, Sandbox
@@ -25,7 +29,7 @@ class BadStageError(FleetlaneError):
     stage: str
     field: str
     problem: str
-    sentence = "infra/stages.py: stage {stage}, `{field}`: {problem}"
+    sentence = "infra/stages.toml: stage {stage}, `{field}`: {problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,11 +145,6 @@ class Stage:
         return self.device_domain is None or self.device_domain.keeps_default_address
 
 
-_ZONES: Final = ("eu-central-1a", "eu-central-1b", "eu-central-1c")
-_AVAILABLE, _REQUIRED = Sandbox.AVAILABLE, Sandbox.REQUIRED
-_BATCHES = LaneTrigger.MICRO_BATCHES
-_LAPTOP, _GLUE, _EMR = Engine.LAPTOP, Engine.GLUE, Engine.EMR
-
 _SAME_ANYWHERE: Final = 15
 """Ten to land uploads, two of the canary, one each to sweep, to respool and to activate flows."""
 
@@ -167,54 +166,10 @@ WORKER_MEMORY_GIB: Final = 16
 
 STAGE_NAMES: Final = ("local", "dev", "staging", "prod")
 
-# fmt: off
-_SIDE_BY_SIDE: Final[Mapping[str, tuple[Any, Any, Any, Any]]] = MappingProxyType({
-    #                          local           dev               staging            prod
-    "is_cloud":               (False,          True,             True,              True),
-    "account":                (None,           None,             None,              None),
-    "region":                 ("eu-central-1", "eu-central-1",   "eu-central-1",    "eu-central-1"),
-    "availability_zones":     ((),             _ZONES,           _ZONES,            _ZONES),
-    "nat_gateways":           (0,              0,                0,                 0),
-    "keeps_data":             (False,          False,            False,             True),
-    "payload_ttl_days":       (35,             35,               35,                35),
-    "raw_archive_days":       (90,             90,               90,                90),
-    "log_retention_days":     (7,              7,                30,                90),
-    "broker_type":            (None,           "m7g.large",      "m7g.large",       "m7g.xlarge"),
-    "broker_count":           (1,              3,                3,                 3),
-    "broker_storage_gib":     (1,              50,               250,               1_000),
-    "topic_partitions":       (2,              3,                12,                24),
-    "topic_replication":      (1,              3,                3,                 3),
-    "lake_database":          ("fleetlane", "fleetlane_dev", "fleetlane_staging", "fleetlane_prod"),
-    "ingest_memory_mib":      (512,            1_024,            1_769,             1_769),
-    "ingest_concurrency":     (None,           50,               200,               600),
-    "authorizer_concurrency": (None,           10,               50,                150),
-    "soft_rate_limit_per_minute": (6_000,         600,              600,               600),
-    "hard_rate_limit_per_minute": (12_000,        1_200,            1_200,             1_200),
-    "soft_rate_limit_bytes_per_minute": (256 << 20, 8 << 20,  16 << 20,          16 << 20),
-    "hard_rate_limit_bytes_per_minute": (1 << 30,   16 << 20, 32 << 20,          32 << 20),
-    "upload_concurrency":     (None,           5,                20,                50),
-    "upload_bytes_max":       (64 << 20,       64 << 20,         64 << 20,          64 << 20),
-    "requests_per_s":         (100,            200,              2_000,             8_000),
-    "requests_burst":         (200,            400,              2_000,             5_000),
-    "api":                    (Api.REST,       Api.REST,         Api.REST,          Api.REST),
-    "has_firewall":           (False,          False,            False,             True),
-    "has_tracing":            (False,          False,            False,             True),
-    "device_domain":          (None,           None,             None,              None),
-    "engine":                 (_LAPTOP,        _GLUE,            _EMR,              _GLUE),
-    "sandbox":                (_AVAILABLE,     _AVAILABLE,       _REQUIRED,         _REQUIRED),
-    "fast_trigger":           (_BATCHES,       _BATCHES,         _BATCHES,          _BATCHES),
-    "fast_workers":           (1,              2,                2,                 4),
-    "standard_workers":       (1,              2,                4,                 10),
-    "bulk_workers":           (1,              2,                2,                 4),
-    "slow_workers":           (1,              2,                2,                 3),
-    "lake_workers":           (1,              2,                2,                 5),
-    "lake_trigger_ms":        (10_000,         60_000,           60_000,            300_000),
-    "alarm_email":            (None,           None,             None,              None),
-    "openlineage_url":        (None,           None,             None,              None),
-    "pipeline_repository":    (None,           None,             None,              None),
-    "has_operator_host":      (False,          False,            False,             False),
-})
-# fmt: on
+_NONE: Final = "-"
+_SIDE_BY_SIDE: Final[Mapping[str, Sequence[Any]]] = MappingProxyType(
+    tomllib.loads(Path(__file__).with_suffix(".toml").read_text())
+)
 
 
 def settings_of(name: str) -> dict[str, Any]:
@@ -223,7 +178,8 @@ def settings_of(name: str) -> dict[str, Any]:
         problem = f"is not a stage; give one of {', '.join(STAGE_NAMES)} by `-c stage=<name>`"
         raise BadStageError(name, "name", problem)
     column = STAGE_NAMES.index(name)
-    return {field: values[column] for field, values in _SIDE_BY_SIDE.items()}
+    written = {field: values[column] for field, values in _SIDE_BY_SIDE.items()}
+    return {field: None if value == _NONE else value for field, value in written.items()}
 
 
 def stage_from(name: str, settings: Mapping[str, Any]) -> Stage:
@@ -233,16 +189,23 @@ def stage_from(name: str, settings: Mapping[str, Any]) -> Stage:
         raise BadStageError(name, missing, "is missing; add it to the table, for every stage")
     for unknown in sorted(settings.keys() - fields):
         raise BadStageError(name, unknown, "is no setting; remove it, or add it to `Stage`")
-    days = settings["log_retention_days"]
-    if days not in LOG_RETENTION_DAYS:
-        allowed = ", ".join(map(str, LOG_RETENTION_DAYS))
-        raise BadStageError(name, "log_retention_days", f"is {days}; choose one of {allowed}")
-    broker_type = settings["broker_type"]
-    if settings["is_cloud"] and broker_type not in PARTITIONS_MAX:
-        problem = f"is {broker_type}; choose one of {', '.join(PARTITIONS_MAX)}"
+    try:
+        stage = msgspec.convert({"name": name, **settings}, Stage)
+    except msgspec.ValidationError as refusal:
+        problem, _, field = str(refusal).rpartition(" - at `$.")
+        raise BadStageError(name, field.rstrip("`"), problem) from refusal
+    if stage.log_retention_days not in LOG_RETENTION_DAYS:
+        problem = f"is {stage.log_retention_days}; choose one of {_listed(LOG_RETENTION_DAYS)}"
+        raise BadStageError(name, "log_retention_days", problem)
+    if stage.is_cloud and stage.broker_type not in PARTITIONS_MAX:
+        problem = f"is {stage.broker_type}; choose one of {_listed(PARTITIONS_MAX)}"
         raise BadStageError(name, "broker_type", problem)
     for field in ("has_firewall", "has_tracing"):
-        if settings["api"] is Api.HTTP and settings[field]:
-            problem = "is on, but AWS has it for REST APIs alone; turn it off, or set `api` to REST"
+        if stage.api is Api.HTTP and settings[field]:
+            problem = "is on, but AWS has it for REST APIs alone; turn it off, or set `api` to rest"
             raise BadStageError(name, field, problem)
-    return Stage(name=name, **settings)
+    return stage
+
+
+def _listed(allowed: Iterable[object]) -> str:
+    return ", ".join(map(str, allowed))

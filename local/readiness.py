@@ -56,14 +56,14 @@ def _number(stage: Stage, number: str) -> _Said:
         return number, ""
     if stage.account is not None:
         return f"{number} is not {stage.account}", f"use credentials of {stage.name}'s account"
-    remedy = f"set `account` of {stage.name} in infra/stages.py, so that no other is deployed to"
+    remedy = f"set `account` of {stage.name} in infra/stages.toml, so that no other is deployed to"
     return f"{number}; the stage names none", remedy if stage.keeps_data else ""
 
 
 def _zones(stage: Stage, zones: set[str]) -> _Said:
     missing = [zone for zone in stage.availability_zones if zone not in zones]
     if missing:
-        return f"no {', '.join(missing)}", "change `availability_zones` in infra/stages.py"
+        return f"no {', '.join(missing)}", "change `availability_zones` in infra/stages.toml"
     return ", ".join(stage.availability_zones), ""
 
 
@@ -73,7 +73,7 @@ def _enough(what: str, needed: int, limit: int) -> _Said:
 
 def _email(stage: Stage) -> _Said:
     if stage.alarm_email is None:
-        return "alarms reach nobody", f"set `alarm_email` of {stage.name} in infra/stages.py"
+        return "alarms reach nobody", f"set `alarm_email` of {stage.name} in infra/stages.toml"
     return stage.alarm_email, ""
 
 

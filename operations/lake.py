@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import duckdb
 
@@ -29,12 +29,16 @@ from fleetlane.events.lake.tables import (
 from fleetlane.events.lake.views import LakeView
 from fleetlane.events.times import DAY_MS, day_of
 from operations.fleet.fleet import Fleet, Lake, Rows, name_rows, rows_of
-from operations.fleet.message_rows import MESSAGE_ROWS
-from operations.fleet.questions import Table
+from operations.fleet.questions import Table, question
 from operations.platform import Platform, StageUnavailableError
 
 if TYPE_CHECKING:
     from pyiceberg.catalog import Catalog
+
+MESSAGE_ROWS: Final = question(
+    "message_rows", queries("operations.fleet", "message_rows.sql")["message_rows"]
+)
+"""The lake's tables that have rows of one message."""
 
 
 def questioned_lake(platform: Platform) -> AbstractContextManager[Lake]:

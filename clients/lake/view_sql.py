@@ -4,10 +4,14 @@ Engines disagree on what fits a type: one makes 2 of 1.5, another 12 of "12". So
 out as JSON text first, and its text says whether it fits. What does not is null.
 """
 
+import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib.resources import files
 from typing import Final
+
+import msgspec
 
 from fleetlane.events.lake.tables import EVENTS, NAMESPACE
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView
@@ -57,7 +61,7 @@ def select(view: LakeView, engine: Engine, database: str = NAMESPACE) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Dialect:
-    """What engines write differently.
+    """What engines write differently: ``dialects.toml``.
 
     ``own`` is a column of the lake's table, by its kind; ``text`` a value of ``document``, at a
     path of such ``step``s, as JSON text, ``string`` one without what JSON writes around it,
@@ -76,29 +80,8 @@ class _Dialect:
         return template.format(_literal("$" + "".join(map(self.step.format, path))))
 
 
-_DIALECTS: Final = {
-    Engine.ATHENA: _Dialect(
-        document="try(json_parse(data))",
-        own={
-            Kind.TIME: "cast(from_unixtime({} / 1e3, 'UTC') as timestamp(3))",
-            Kind.INTEGER: "cast({} as bigint)",
-        },
-        step='["{}"]',
-        text="json_format(json_extract(document, {}))",
-        string="json_extract_scalar(document, {})",
-        matches="regexp_like({}, {})",
-        time="try(cast(from_iso8601_timestamp({}) at time zone 'UTC' as timestamp(3)))",
-    ),
-    Engine.DUCKDB: _Dialect(
-        document="try_cast(data as json)",
-        own={Kind.TIME: "epoch_ms({})"},
-        step='."{}"',
-        text="cast(json_extract(document, {}) as varchar)",
-        string="json_extract_string(document, {})",
-        matches="regexp_matches({}, {})",
-        time="try_cast({} as timestamptz) at time zone 'UTC'",
-    ),
-}
+_WRITTEN: Final = files(__package__).joinpath("dialects.toml").read_text(encoding="utf-8")
+_DIALECTS: Final = msgspec.convert(tomllib.loads(_WRITTEN), dict[Engine, _Dialect])
 
 ATHENA_TYPES: Final = {
     Kind.BOOLEAN: "boolean",

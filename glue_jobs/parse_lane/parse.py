@@ -55,7 +55,7 @@ class JailOpenError(FleetlaneError):
     problem: str
     sentence = (
         "the parsers' jail is incomplete: {problem}. With `sandbox = required` no parser runs here;"
-        " `available` in infra/stages.py lets them run with an alarm"
+        " `available` in infra/stages.toml lets them run with an alarm"
     )
 
 

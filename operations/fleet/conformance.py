@@ -10,7 +10,7 @@ import jsonschema_rs
 import msgspec
 
 from fleetlane.events.flows.event_schema import EventSchema, properties_of
-from operations.fleet.questions import Row, Table, ValueCell, cells, numbers, share
+from operations.fleet.questions import Row, Table, table
 
 type Sampled = Iterable[tuple[str | None, str]]
 """The firmware of events' devices, and their data as JSON."""
@@ -21,20 +21,7 @@ PROBLEMS_MAX: Final = 20
 SHOWN_MAX: Final = 5
 _NAME_CHARS_MAX: Final = 100
 
-CONFORMANCE: Final = Table(
-    name="conformance",
-    title="Events that are as their schema says, of a sample",
-    columns={
-        "firmware": ValueCell("firmware"),
-        **cells(", ".join, problems="most frequent problems"),
-        **cells(", ".join, undeclared="not in the schema", added="of this firmware alone"),
-        **numbers(events="events", conforming="conform"),
-        "share": share("conforming", "events"),
-    },
-    keys=("firmware", "events", "conforming", "problems", "undeclared", "added"),
-    text_columns=4,
-    empty="The stream has no events in these days.",
-)
+CONFORMANCE: Final = table("conformance")
 """``problems`` have a property's name and the schema's word; ``undeclared`` are properties that the
 schema does not name, ``added`` those of them that no other firmware sends. Five of each."""
 

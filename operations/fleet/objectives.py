@@ -7,8 +7,7 @@ from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lake.objectives import objective_hours
 from fleetlane.events.lake.queries import queries
 from fleetlane.events.times import DAY_MS, HOUR_MS
-from operations.fleet.questions import Question, ValueCell, cells, numbers
-from operations.fleet.wording import duration, percent, ratio
+from operations.fleet.questions import Question, question
 
 OBJECTIVE_DAYS: Final = 28
 _LIVE: Final = f"day >= epoch_ms($asked_at_ms - {DAY_MS})::date"
@@ -31,22 +30,4 @@ def objectives_of(flows: Iterable[Flow]) -> Question:
     listed = [f"('{one.stream}', {one.objective.share})" for one in judged if one.objective]
     shares = ", ".join(listed) or "('', 0.5)"
     sql = queries(__package__, "objectives.sql", live=live, shares=shares, hour_ms=HOUR_MS)
-    return Question(
-        name="objectives",
-        title="Objectives",
-        sql=sql["objectives"],
-        columns={
-            **cells(stream="stream", objective="objective"),
-            "within": ValueCell("limit_ms", duration),
-            "late by": ValueCell("late_by"),
-            "in the last": lambda row: duration(row["hours"] * HOUR_MS),
-            **numbers(messages="messages", late="late"),
-            "in time": lambda row: percent(row["messages"] - row["late"], row["messages"]),
-            "wanted": lambda row: percent(row["share"], 1),
-            "burn": ValueCell("burn", ratio),
-            "budget left": lambda row: percent(row["budget_left"], 1),
-        },
-        parameters={"stream": None},
-        text_columns=5,
-        empty="No flow has an [objective] whose messages came in the last {days} days.",
-    )
+    return question("objectives", sql["objectives"], parameters={"stream": None})

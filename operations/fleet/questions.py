@@ -1,12 +1,15 @@
 """How rows are shown to people, in the report and at the command line; and questions, with SQL."""
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from importlib.resources import files
+from typing import Any, Final, Self
 
 from duckdb import DuckDBPyConnection
 
-from operations.fleet.wording import NONE, number, percent
+from fleetlane.events.times import HOUR_MS
+from operations.fleet import wording
 
 type Row = Mapping[str, Any]
 type Cell = Callable[[Row], str]
@@ -18,7 +21,7 @@ class Table:
 
     ``name`` is the table's key in JSON, and ``keys`` are those of its rows, in their published
     order. The first ``text_columns`` hold words, the others numbers. ``empty`` is the sentence that
-    is shown instead of no rows.
+    is shown instead of no rows. Both ``title`` and ``empty`` may name what was asked ``about``.
     """
 
     name: str
@@ -32,13 +35,16 @@ class Table:
     def of(self, rows: Sequence[Row]) -> Self:
         return replace(self, rows=rows)
 
+    def answered(self, keys: Sequence[str], rows: Sequence[Row], **about: object) -> Self:
+        title, empty = (text.format(**about) for text in (self.title, self.empty))
+        return replace(self, title=title, empty=empty, keys=keys, rows=rows)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question(Table):
     """A table that SQL over the fleet answers: the columns of that are the published keys.
 
-    ``title`` and ``empty`` may name the ``{days}`` that are asked about. ``parameters`` are those
-    of the SQL that may be left out.
+    Asked about are so many ``{days}``. ``parameters`` are those of the SQL that may be left out.
     """
 
     sql: str
@@ -53,31 +59,64 @@ class Question(Table):
         rows = [dict(zip(keys, values, strict=True)) for values in result.fetchall()]
         return self.answered(keys, rows, days=days)
 
-    def answered(self, keys: Sequence[str], rows: Sequence[Row], *, days: int) -> Table:
-        title, empty = (text.format(days=days) for text in (self.title, self.empty))
-        return replace(self, title=title, empty=empty, keys=keys, rows=rows)
-
 
 @dataclass(frozen=True, slots=True)
 class ValueCell:
-    """The text of one value; a dash where there is none."""
+    """The text of one value, or of ``none``."""
 
     key: str
     text: Callable[[Any], str] = str
+    none: str = wording.NONE
 
     def __call__(self, row: Row) -> str:
-        return NONE if row[self.key] is None else self.text(row[self.key])
+        return self.none if row[self.key] is None else self.text(row[self.key])
 
 
-def cells(text: Callable[[Any], str] = str, /, **headings: str) -> dict[str, Cell]:
-    """Columns that are shown alike: their headings, by the keys of their values."""
-    return {heading: ValueCell(key, text) for key, heading in headings.items()}
+_WRITTEN: Final = tomllib.loads(
+    files(__package__).joinpath("tables.toml").read_text(encoding="utf-8")
+)
+_TEXTS: Final[Mapping[str, Callable[..., str]]] = {
+    "blocks": wording.blocks,
+    "duration": wording.duration,
+    "hours": lambda hours: wording.duration(hours * HOUR_MS),
+    "lag_span": wording.lag_span,
+    "last_days": lambda days: "24 hours" if days == 1 else f"{days} days",
+    "listed": ", ".join,
+    "micros": wording.micros,
+    "moment_short": wording.moment_short,
+    "number": wording.number,
+    "percent": lambda share: wording.percent(share, 1),
+    "ratio": wording.ratio,
+    "share": wording.percent,
+    "share_without": lambda part, whole: wording.percent(whole - part, whole),
+    "size": wording.size,
+    "size_span": wording.size_span,
+    "tenths": "{:.1f}".format,
+    "text": str,
+    "yes_or_no": lambda value: "yes" if value else "no",
+}
 
 
-def numbers(**headings: str) -> dict[str, Cell]:
-    return cells(number, **headings)
+def table(name: str, **own: Any) -> Table:
+    """The table that ``tables.toml`` describes, with what it leaves open."""
+    return Table(name=name, **_described(name) | own)
 
 
-def share(part: str, whole: str) -> Cell:
-    """One value as a share of another, in percent."""
-    return lambda row: percent(row[part], row[whole])
+def question(name: str, sql: str, **own: Any) -> Question:
+    """The same, answered by SQL."""
+    return Question(name=name, sql=sql, **_described(name) | own)
+
+
+def _described(name: str) -> dict[str, Any]:
+    written: dict[str, Any] = _WRITTEN[name]
+    return written | {"columns": {at: _cell(one) for at, one in written["columns"].items()}}
+
+
+def _cell(written: str | Mapping[str, Any]) -> Cell:
+    if isinstance(written, str):
+        return ValueCell(written)
+    (name, of), *none = written.items()
+    text = _TEXTS[name]
+    if isinstance(of, str):
+        return ValueCell(of, text, *(word for _, word in none))
+    return lambda row: text(*(row[key] for key in of))

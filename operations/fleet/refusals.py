@@ -5,12 +5,9 @@ from typing import Final
 
 from clients.refusals import Refusal
 from fleetlane.events.flows.flow import Flow
-from operations.fleet.questions import Table, cells, numbers
+from operations.fleet.questions import Table, table
 
-_WORDS: Final = {
-    **{one: one for one in ("tag", "owner", "stream", "firmware")},
-    "device_type": "device type",
-}
+_REFUSALS: Final = table("refusals")
 
 
 def refusals(counts: Mapping[Refusal, int], flows: Mapping[str, Flow], *, hours: int) -> Table:
@@ -26,12 +23,4 @@ def refusals(counts: Mapping[Refusal, int], flows: Mapping[str, Flow], *, hours:
         }
         for one, messages in sorted(counts.items(), key=lambda one: -one[1])
     ]
-    return Table(
-        name="refusals",
-        title=f"Refused in {hours} hours",
-        columns=cells(**_WORDS) | numbers(messages="messages"),
-        keys=(*_WORDS, "messages"),
-        rows=rows,
-        text_columns=len(_WORDS),
-        empty=f"Nothing was refused in {hours} hours.",
-    )
+    return _REFUSALS.answered(_REFUSALS.keys, rows, hours=hours)

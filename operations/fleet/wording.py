@@ -1,6 +1,6 @@
 """Numbers, sizes, times and shares for people. A share is never rounded to 0 % or 100 %."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -10,6 +10,7 @@ _UNITS: Final = ((DAY_MS, "day"), (HOUR_MS, "h"), (60_000, "min"), (1_000, "s"))
 NONE: Final = "\N{EN DASH}"
 NARROW_SPACE: Final = "\N{NARROW NO-BREAK SPACE}"
 _TENTH: Final = 0.001
+_BLOCKS: Final = " ▁▂▃▄▅▆▇█"
 
 
 def number(value: int | None) -> str:
@@ -65,6 +66,16 @@ def span(low: int | None, high: int | None, text: Callable[[int], str]) -> str:
     return f"{value if is_shared else first}\N{EN DASH}{last}"
 
 
+def size_span(low: int | None, high: int | None) -> str:
+    """``100 B-1 kB``."""
+    return span(low, high, limit)
+
+
+def lag_span(low: int | None, high: int | None) -> str:
+    """``1-10 min``; without a first bound the device's clock is ahead of ours."""
+    return "clock ahead" if low is None else span(low, high, duration)
+
+
 def duration(duration_ms: int) -> str:
     """In its largest unit: ``9 days``, ``3.5 h``, ``40 min``, ``250 ms``."""
     sign = "\N{MINUS SIGN}" if duration_ms < 0 else ""
@@ -80,6 +91,12 @@ def duration(duration_ms: int) -> str:
 def ratio(value: float) -> str:
     """``3.4 times``, with its sign."""
     return f"{value:.1f}{NARROW_SPACE}\N{MULTIPLICATION SIGN}"
+
+
+def blocks(counts: Sequence[int]) -> str:
+    """A block for each, as high as its share of the fullest."""
+    most = max(counts, default=0)
+    return "".join(_BLOCKS[-(-8 * one // most)] for one in counts) if most else NONE
 
 
 def micros(value: int) -> str:

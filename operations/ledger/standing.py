@@ -9,9 +9,8 @@ from pyiceberg.catalog import Catalog
 
 from fleetlane.events.lake import tables
 from fleetlane.events.times import HOUR_MS, day_of
-from operations.fleet.questions import Row, Table, ValueCell, cells, numbers
+from operations.fleet.questions import Row, Table, table
 from operations.fleet.tables import day_since, planned_table
-from operations.fleet.wording import moment_short
 
 _OUTCOMES: Final = ("parsed", "empty", "parked")
 _COUNTED: Final = (
@@ -58,28 +57,5 @@ def standing_ledger(catalog: Catalog, *, since_ms: int) -> StandingLedger:
     return StandingLedger(hours=hours, missing=named)
 
 
-_HOURS: Final = Table(
-    name="ledger",
-    title="Ledger by hour of arrival",
-    keys=_HOUR_KEYS,
-    columns={
-        "hour (UTC)": ValueCell("hour_ms", moment_short),
-        **cells(stream="stream", lane="lane"),
-        **numbers(**{name: name.replace("_", " ") for name in _COUNTED}),
-        "settled": lambda row: "yes" if row["is_settled"] else "no",
-    },
-    text_columns=3,
-    empty="The standing ledger has no hours yet: its job writes it once a minute.",
-)
-_MISSING: Final = Table(
-    name="missing_messages",
-    title="Missing messages",
-    keys=_MISSING_KEYS,
-    columns={
-        "id": ValueCell("id"),
-        "hour (UTC)": ValueCell("hour_ms", moment_short),
-        **cells(stream="stream", lane="lane", problem="problem"),
-    },
-    text_columns=5,
-    empty="No message is missing.",
-)
+_HOURS: Final = table("ledger", keys=_HOUR_KEYS)
+_MISSING: Final = table("missing_messages", keys=_MISSING_KEYS)

@@ -118,9 +118,9 @@ def _charts(answers: Answers) -> Mapping[str, Bars | Columns | None]:
 
     return {
         "coverage": _over_time(answers) if has_any("over_time", "messages") else None,
-        "late": _histogram(rows["lags"], traffic.lag_label, "lag"),
+        "late": _histogram(rows["lags"], wording.lag_span, "lag"),
         "firmware": _firmware(rows["firmware"]) if has_any("firmware", "malformed") else None,
-        "sizes": _histogram(rows["bins"], traffic.size_label, "size"),
+        "sizes": _histogram(rows["bins"], wording.size_span, "size"),
         "parsers": _parsers(rows["parsers"]) if rows["parsers"] else None,
     }
 
@@ -186,12 +186,14 @@ def _parsers(parsers: Sequence[Row]) -> Bars:
     return Bars(bars=bars, alt=alt)
 
 
-def _histogram(bins: Sequence[Row], label: Callable[[Row], str], by: str) -> Bars | None:
+def _histogram(
+    bins: Sequence[Row], label: Callable[[int | None, int | None], str], by: str
+) -> Bars | None:
     if not any(one["messages"] for one in bins):
         return None
     bars = [
         Bar(
-            label=label(one),
+            label=label(one["low"], one["high"]),
             value=one["messages"],
             words=percent(one["share"], 1),
             colour="watch" if by == "lag" and traffic.is_late(one) else "good",

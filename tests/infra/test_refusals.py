@@ -38,7 +38,7 @@ def test_a_missing_setting_is_named_with_its_file_and_the_remedy(field: str) -> 
         stage_from("dev", settings)
 
     assert str(refused.value) == (
-        f"infra/stages.py: stage dev, `{field}`: is missing; add it to the table, for every stage"
+        f"infra/stages.toml: stage dev, `{field}`: is missing; add it to the table, for every stage"
     )
 
 
@@ -57,7 +57,7 @@ def test_credentials_of_another_account_cannot_deploy_a_stage(
     with pytest.raises(BadStageError) as refused:
         check_account(stage, "111111111111")
 
-    assert str(refused.value) == f"infra/stages.py: stage prod, `account`: {problem}"
+    assert str(refused.value) == f"infra/stages.toml: stage prod, `account`: {problem}"
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,14 @@ def test_what_the_http_api_does_not_have_is_refused_with_the_remedy(field: str) 
         stage_from("dev", settings)
 
     assert str(refused.value) == (
-        f"infra/stages.py: stage dev, `{field}`: is on, but AWS has it for REST APIs alone; turn "
-        "it off, or set `api` to REST"
+        f"infra/stages.toml: stage dev, `{field}`: is on, but AWS has it for REST APIs alone; turn "
+        "it off, or set `api` to rest"
     )
+
+
+def test_a_setting_of_another_type_is_refused_by_its_name() -> None:
+    with pytest.raises(BadStageError, match="`engine`: Invalid enum value 'athena'"):
+        stage_from("dev", settings_of("dev") | {"engine": "athena"})
 
 
 def test_brokers_that_take_few_logins_a_second_are_refused() -> None:
@@ -123,8 +128,8 @@ def test_a_ttl_that_is_no_longer_than_the_way_is_refused_with_the_remedy() -> No
         check_payload_ttl(stage)
 
     assert str(refused.value) == (
-        "infra/stages.py: stage prod, `payload_ttl_days`: is 31 days, but a record may refer to a "
-        "payload for 31; raise it to 32 or more"
+        "infra/stages.toml: stage prod, `payload_ttl_days`: is 31 days, but a record may refer to "
+        "a payload for 31; raise it to 32 or more"
     )
 
 
@@ -188,11 +193,11 @@ def test_jobs_without_their_jars_are_refused(tmp_path: Path) -> None:
         ),
         (
             {"stage": "prod", "alarm_email": ""},
-            "infra/stages.py: stage prod, `alarm_email`: is missing: alarms would reach nobody; "
+            "infra/stages.toml: stage prod, `alarm_email`: is missing: alarms would reach nobody; "
             "set it, or give `-c alarm_email=ADDRESS`",
         ),
-        ({"stage": "local"}, "infra/stages.py: stage local, `kafka`: is missing"),
-        ({}, "infra/stages.py: stage , `name`: is not a stage"),
+        ({"stage": "local"}, "infra/stages.toml: stage local, `kafka`: is missing"),
+        ({}, "infra/stages.toml: stage , `name`: is not a stage"),
     ],
 )
 def test_synthesis_stops_with_one_sentence(

@@ -1,8 +1,10 @@
 """Lanes: how urgent a message is, and what each lane allows it."""
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from importlib.resources import files
 from typing import Final
 
 import msgspec
@@ -86,7 +88,7 @@ class GrowthLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneLimits:
-    """What a lane allows one message and one batch, and when it alarms.
+    """What a lane allows one message and one batch, and when it alarms: ``lanes.toml``.
 
     A message may take ``uncharged_share`` of its limit, and children still finish a batch long
     before the lane is late. What it takes more is charged to its flow's time budget. A task parses
@@ -115,58 +117,10 @@ class LaneLimits:
     stalled_after_s: int = 60
 
 
-LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = {
-    Lane.FAST: LaneLimits(
-        parse_ms_max=100,
-        memory_bytes_max=256 << 20,
-        trigger_ms=0,
-        messages_per_batch_max=20_000,
-        lag_alarm_s=30,
-        growth=GrowthLimits(
-            inflated_bytes_max=4 << 20,
-            inflated_ratio_max=100,
-            output_bytes_max=4 << 20,
-            events_max=10_000,
-            are_last=False,
-        ),
-    ),
-    Lane.STANDARD: LaneLimits(
-        parse_ms_max=250,
-        memory_bytes_max=512 << 20,
-        trigger_ms=1_000,
-        messages_per_batch_max=100_000,
-        lag_alarm_s=300,
-        growth=GrowthLimits(
-            inflated_bytes_max=16 << 20,
-            inflated_ratio_max=1_000,
-            output_bytes_max=16 << 20,
-            events_max=30_000,
-            are_last=False,
-        ),
-    ),
-    Lane.BULK: LaneLimits(
-        parse_ms_max=500,
-        memory_bytes_max=1 << 30,
-        trigger_ms=2_000,
-        messages_per_batch_max=20_000,
-        over_messages_per_batch_max=100,
-        uncharged_share=0,
-        niceness=7,
-        lag_alarm_s=1_800,
-        stalled_after_s=600,
-    ),
-    Lane.SLOW: LaneLimits(
-        parse_ms_max=60_000,
-        memory_bytes_max=2 << 30,
-        trigger_ms=10_000,
-        messages_per_batch_max=20_000,
-        over_messages_per_batch_max=400,
-        uncharged_share=0,
-        niceness=7,
-        lag_alarm_s=3_600,
-        stalled_after_s=1_200,
-    ),
-}
+_WRITTEN: Final = files(__package__).joinpath("lanes.toml").read_text(encoding="utf-8")
+LANE_LIMITS: Final[Mapping[Lane, LaneLimits]] = msgspec.convert(
+    tomllib.loads(_WRITTEN), dict[Lane, LaneLimits]
+)
 
 SLOW_TRIES_MAX: Final = 3
 """How often the slow lane tries a message before it is parked, a trigger's time or more apart."""

@@ -5,8 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetlane.events.times import DAY_MS, HOUR_MS
-from operations.fleet.traffic import lag_label, size_label
-from operations.fleet.wording import counted, duration, micros, moment, number, percent, size
+from operations.fleet.wording import (
+    counted,
+    duration,
+    lag_span,
+    micros,
+    moment,
+    number,
+    percent,
+    size,
+    size_span,
+)
 
 
 def plain(text: str) -> str:
@@ -85,7 +94,7 @@ def test_lengths_have_the_unit_that_suits(duration_ms: int, words: str) -> None:
 def test_a_range_of_sizes_names_both_its_ends(
     low: int | None, high: int | None, words: str
 ) -> None:
-    assert plain(size_label({"low": low, "high": high})) == words
+    assert plain(size_span(low, high)) == words
 
 
 @pytest.mark.parametrize(
@@ -100,7 +109,7 @@ def test_a_range_of_sizes_names_both_its_ends(
     ],
 )
 def test_a_range_of_lags_names_both_its_ends(low: int | None, high: int | None, words: str) -> None:
-    assert plain(lag_label({"low": low, "high": high})) == words
+    assert plain(lag_span(low, high)) == words
 
 
 def test_microseconds_have_the_unit_that_suits() -> None:
