@@ -19,8 +19,9 @@ from fleetlane.events.metrics import ApplicationMetric, Dimension, lake_job
 from fleetlane.events.s3_keys import STARTED_MARKERS, STOP_MARKERS
 from fleetlane.events.times import now_ms
 from glue_jobs.deduplicate import main as deduplicate
-from glue_jobs.engine.checkpoint_notes import Files, HadoopFiles
+from glue_jobs.engine.checkpoint_notes import HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import METRICS_INTERVAL_S, Publish, published_to
+from glue_jobs.engine.driver_mark import DriverMark, ReplacedDriverError
 from glue_jobs.engine.ended_queries import ended_queries
 from glue_jobs.engine.session import active_queries, check_alive, spark_session
 from glue_jobs.engine.stalls import StallWatch, running_tasks
@@ -37,7 +38,7 @@ from glue_jobs.standing_ledger import main as standing_ledger
 
 POLL_INTERVAL_S: Final = 1
 STOP_POLL_INTERVAL_S: Final = 10
-"""Each poll is a HEAD and a LIST: in S3, about 1.50 USD a month for each application."""
+"""Each poll is two HEADs, a LIST and a GET: in S3, some 2 USD a month for each application."""
 
 OFFSETS_INTERVAL_S: Final = 5
 BEGUN_INTERVAL_S: Final = 2
@@ -87,7 +88,9 @@ def main(argv: Sequence[str]) -> None:
 
     Until the checkpoint folder has a file ``stop/<application>``: all queries then end between
     batches, as ending them otherwise would repeat some, and the file is deleted. Once every query
-    has begun, there is a file ``started/<application>``: a deploy waits for it.
+    has begun, there is a file ``started/<application>``: a deploy waits for it. Where another
+    driver writes that file later, this one ends in the same way, and raises
+    ``ReplacedDriverError``.
     """
     arguments = job_arguments.HostArguments.from_argv(argv)
     session = spark_session(
@@ -99,15 +102,29 @@ def main(argv: Sequence[str]) -> None:
     files = HadoopFiles(session, shared.checkpoint_folder)
     supervisors = start(session, arguments.jobs, argv)
     names = query_names(arguments.jobs, argv)
-    watch = _watch(session, arguments.application, shared, names, files)
-    begun = _begun_mark(supervisors, files, f"{STARTED_MARKERS}{arguments.application}")
+    mark = DriverMark(files, f"{STARTED_MARKERS}{arguments.application}")
+    stop_marker = f"{STOP_MARKERS}{arguments.application}"
+    watch = _watch(
+        session,
+        arguments.application,
+        shared,
+        names,
+        is_to_stop=lambda: files.read(stop_marker) is not None or mark.look(),
+    )
+    begun = PeriodicTask(
+        name="the file that says which driver has begun",
+        run=lambda: mark.write_once(lambda: all(one.has_begun() for one in supervisors)),
+        interval_s=BEGUN_INTERVAL_S,
+    )
     while not watch.is_to_stop():
         check_alive(session)
         begun.run_if_due()
         for supervisor in supervisors:
             supervisor.awaitTermination(POLL_INTERVAL_S)
     _stop(session, supervisors)
-    files.delete(f"{STOP_MARKERS}{arguments.application}")
+    if mark.is_replaced:
+        raise ReplacedDriverError(arguments.application)
+    files.delete(stop_marker)
 
 
 def _watch(
@@ -115,7 +132,8 @@ def _watch(
     application: str,
     shared: job_arguments.JobArguments,
     names: Sequence[str],
-    files: Files,
+    *,
+    is_to_stop: Callable[[], bool],
 ) -> "ApplicationWatch":
     stalls = StallWatch(running_tasks(session))
     offsets = MirroredOffsets(
@@ -126,7 +144,7 @@ def _watch(
         provisional=provisional_offsets().of,
     )
     return ApplicationWatch(
-        is_marked=lambda: files.read(f"{STOP_MARKERS}{application}") is not None,
+        is_marked=is_to_stop,
         mirrored=lambda: _mirrored(offsets, stalls, session),
         counts=lambda: {
             ApplicationMetric.QUERY_RESTARTS: ended_queries().taken(),
@@ -162,20 +180,6 @@ def shared_arguments(
     """What the jobs have in common, given to all or each; raises ``BadArgumentsError``."""
     first, *_ = host.jobs.split(";")
     return job_arguments.JobArguments.from_argv([*argv, *shlex.split(first)])
-
-
-def _begun_mark(supervisors: Sequence[Supervisor], files: Files, name: str) -> PeriodicTask:
-    """What writes a file once, when every query has begun."""
-    is_written = False
-
-    def write() -> None:
-        nonlocal is_written
-        if not is_written and all(one.has_begun() for one in supervisors):
-            files.write(name, b"")
-            is_written = True
-
-    what = "the file that a deploy waits for"
-    return PeriodicTask(name=what, run=write, interval_s=BEGUN_INTERVAL_S)
 
 
 class ApplicationWatch:

@@ -12,26 +12,9 @@ from glue_jobs.engine.checkpoint_notes import (
     PlanChangedError,
     note_plan,
 )
+from tests.unit.glue_jobs.memory_files import MemoryFiles
 
 PLAN = CheckpointPlan(spark="4.1.1", is_async=True, cluster="c-1", state="ids of gps for 1 h")
-
-
-class MemoryFiles:
-    def __init__(self) -> None:
-        self.written: dict[str, bytes] = {}
-
-    def read(self, name: str) -> bytes | None:
-        return self.written.get(name)
-
-    def write(self, name: str, content: bytes) -> None:
-        self.written[name] = content
-
-    def names(self, folder: str) -> list[str]:
-        inside = f"{folder}/"
-        return [name.removeprefix(inside) for name in self.written if name.startswith(inside)]
-
-    def delete(self, name: str) -> None:
-        del self.written[name]
 
 
 @pytest.fixture

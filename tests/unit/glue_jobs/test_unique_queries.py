@@ -9,6 +9,7 @@ from glue_jobs.deduplicate.main import supervised
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, PlanChangedError
 from glue_jobs.engine.ended_queries import ended_queries
 from glue_jobs.engine.supervisor import RESTART_S
+from tests.unit.glue_jobs.memory_files import MemoryFiles
 
 S3_IS_DOWN = FlowsUnavailableError("flows", "timed out")
 
@@ -24,17 +25,6 @@ class Query:
 
     def stop(self) -> None:
         self.isActive = False
-
-
-class MemoryFiles:
-    def __init__(self) -> None:
-        self.written: dict[str, bytes] = {}
-
-    def read(self, name: str) -> bytes | None:
-        return self.written.get(name)
-
-    def write(self, name: str, content: bytes) -> None:
-        self.written[name] = content
 
 
 class World:
