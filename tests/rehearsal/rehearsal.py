@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -94,23 +94,24 @@ class Resumed:
 def other_lanes_and_what_resumes(
     engine: Engine, folder: Path, *, messages: int, limit_s: float
 ) -> Resumed:
-    """Run the other lanes, one after another; then the standard lane and the lake once more.
+    """Run the other lanes beside each other; then the standard lane and the lake once more.
 
     Those two must have done their work before: both were killed, and go on from checkpoints. What
     counts messages of all lanes is in the standard lane's application. Raises as ``parsed_by``.
     """
     landed = {lane: land(engine.stage.ground, lane, messages=messages) for lane in Lane}
     receipts = [receipt for of_lane in landed.values() for receipt in of_lane]
-    for lane in (lane for lane in Lane if lane is not Lane.STANDARD):
-        with running(engine, lane, folder) as process:
+    with ExitStack() as stack:
+        others = [lane for lane in Lane if lane is not Lane.STANDARD]
+        started = {lane: stack.enter_context(running(engine, lane, folder)) for lane in others}
+        for lane, process in started.items():
             _wait_for_outcomes(engine, landed[lane], process, limit_s=limit_s)
             _wait_for_commits(engine, lane, process, limit_s=limit_s)
-    with running(engine, Lane.STANDARD, folder) as process:
-        parsed = parsed_by(engine, Lane.STANDARD, receipts, process, limit_s=limit_s)
     before = _batches(engine)
-    with running(engine, LAKE, folder) as process:
-        kept = kept_by(engine, receipts, process, limit_s=limit_s)
-        _wait_for_commits(engine, LAKE, process, limit_s=limit_s, after=before)
+    with running(engine, Lane.STANDARD, folder) as lane, running(engine, LAKE, folder) as lake:
+        parsed = parsed_by(engine, Lane.STANDARD, receipts, lane, limit_s=limit_s)
+        kept = kept_by(engine, receipts, lake, limit_s=limit_s)
+        _wait_for_commits(engine, LAKE, lake, limit_s=limit_s, after=before)
     return Resumed(parsed=parsed, kept=kept)
 
 

@@ -35,10 +35,9 @@ KEPT = (EVENTS, RECEIVED, PARSED, RAW)
 def test_a_lane_and_the_lake_do_their_work(emr: Emr, tmp_path: Path) -> None:
     receipts = land(emr.stage.ground, Lane.STANDARD, messages=MESSAGES)
 
-    with running(emr, "standard", tmp_path) as process:
-        parsed = parsed_by(emr, "standard", receipts, process, limit_s=LIMIT_S)
-    with running(emr, LAKE, tmp_path) as process:
-        kept = kept_by(emr, receipts, process, limit_s=LIMIT_S)
+    with running(emr, "standard", tmp_path) as lane, running(emr, LAKE, tmp_path) as lake:
+        parsed = parsed_by(emr, "standard", receipts, lane, limit_s=LIMIT_S)
+        kept = kept_by(emr, receipts, lake, limit_s=LIMIT_S)
 
     assert (parsed.parsed, parsed.lost, kept.lost) == (MESSAGES, 0, 0)
     assert min(rows_of(emr.stage, KEPT).values()) >= MESSAGES

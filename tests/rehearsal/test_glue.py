@@ -35,10 +35,9 @@ KEPT = (EVENTS, RECEIVED, PARSED, RAW)
 def test_a_lane_and_the_lake_do_their_work(glue: Glue, tmp_path: Path) -> None:
     receipts = land(glue.stage.ground, Lane.STANDARD, messages=MESSAGES)
 
-    with running(glue, "standard", tmp_path) as process:
-        parsed = parsed_by(glue, "standard", receipts, process, limit_s=LIMIT_S)
-    with running(glue, LAKE, tmp_path) as process:
-        kept = kept_by(glue, receipts, process, limit_s=LIMIT_S)
+    with running(glue, "standard", tmp_path) as lane, running(glue, LAKE, tmp_path) as lake:
+        parsed = parsed_by(glue, "standard", receipts, lane, limit_s=LIMIT_S)
+        kept = kept_by(glue, receipts, lake, limit_s=LIMIT_S)
 
     assert (parsed.parsed, parsed.lost, kept.lost) == (MESSAGES, 0, 0)
     assert min(rows_of(glue.stage, KEPT).values()) >= MESSAGES
