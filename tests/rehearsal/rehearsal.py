@@ -108,8 +108,8 @@ def other_lanes_and_what_resumes(
             _wait_for_outcomes(engine, landed[lane], process, limit_s=limit_s)
             _wait_for_commits(engine, lane, process, limit_s=limit_s)
     before = _batches(engine)
-    with running(engine, Lane.STANDARD, folder) as lane, running(engine, LAKE, folder) as lake:
-        parsed = parsed_by(engine, Lane.STANDARD, receipts, lane, limit_s=limit_s)
+    with running(engine, Lane.STANDARD, folder) as standard, running(engine, LAKE, folder) as lake:
+        parsed = parsed_by(engine, Lane.STANDARD, receipts, standard, limit_s=limit_s)
         kept = kept_by(engine, receipts, lake, limit_s=limit_s)
         _wait_for_commits(engine, LAKE, lake, limit_s=limit_s, after=before)
     return Resumed(parsed=parsed, kept=kept)
