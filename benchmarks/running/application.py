@@ -13,7 +13,8 @@ from fleetlane.events.job_arguments import HostArguments, KafkaSecurity
 from local.checkout import ROOT
 from local.servers.java import SparkJvm
 from local.servers.processes import ServerProcess
-from local.spark.jobs import WORKER_DAEMON_OPTION, spark_home, spark_submit
+from local.spark.home import spark_home
+from local.spark.jobs import WORKER_DAEMON_OPTION, spark_submit
 from local.spark.worker_daemon import WITHOUT_THREADS
 
 TASK_SLOTS: Final = 2

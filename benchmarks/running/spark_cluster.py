@@ -10,7 +10,7 @@ from local.servers.java import SHORT_LIVED
 from local.servers.localstack import LocalAws
 from local.servers.ports import remembered_port
 from local.servers.processes import ServerProcess
-from local.spark.jobs import spark_home
+from local.spark.home import spark_home
 from operations.endpoints import REGION, variables_for
 
 WORKERS: Final = 3

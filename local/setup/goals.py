@@ -13,9 +13,9 @@ from local.setup.tools import run_tool
 
 
 def platform_steps(checkout: Checkout) -> list[Step]:
-    """For running the platform: Java, the environment, the jars and LocalStack."""
-    last = [java.jars_step(checkout), packages.localstack_step(checkout)]
-    return [java.step(checkout), packages.environment_step(checkout), *last]
+    """For running the platform: Java, the environment, the jars, LocalStack, Spark's classes."""
+    first = [java.step(checkout), packages.environment_step(checkout), java.jars_step(checkout)]
+    return [*first, packages.localstack_step(checkout), java.classes_step(checkout)]
 
 
 def cloud_steps(checkout: Checkout) -> list[Step]:

@@ -90,6 +90,21 @@ def jars_step(checkout: Checkout) -> Step:
     return Step(title=title, folder=target, key=key_of([DEFINITION, SETTINGS]), make=fetch)
 
 
+def classes_step(checkout: Checkout) -> Step:
+    """Makes build/spark-classes hold what ``local/spark/home.py`` says, by this Java."""
+    module = [str(checkout.venv / "bin" / "python"), "-m", "local.spark.class_archive"]
+    log = checkout.logs / "spark-classes.log"
+
+    def archive() -> None:
+        run_tool("Spark", module, environment=checkout.environment, log=log)
+
+    title = "Spark's classes, archived for quick starts, into build/spark-classes (some 20 s)"
+    lock = (checkout.root / "uv.lock").read_text(encoding="utf-8")
+    spark = re.findall(r'^name = "pyspark"\nversion = .*$', lock, re.MULTILINE)
+    key = f"{step(checkout).key} {spark}"
+    return Step(title=title, folder=checkout.build / "spark-classes", key=key, make=archive)
+
+
 def counted() -> Condense:
     """A line for each jar that was downloaded, numbered; nothing for one that was cached."""
     count = 0

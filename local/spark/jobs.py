@@ -5,7 +5,6 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from importlib.metadata import distribution
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -17,6 +16,7 @@ from fleetlane.parsers.sandbox.settings import MALLOC_LIMITS
 from local.checkout import LAPTOP_JARS, ROOT, SPARK_JARS
 from local.servers.java import LAPTOP, SparkJvm
 from local.servers.processes import ServerProcess
+from local.spark.home import shared_classes, shared_spark_home, spark_home
 from local.spark.worker_daemon import WITHOUT_THREADS
 from operations.endpoints import FLOWS_MAX_AGE_S, LAKE_CATALOG
 
@@ -159,6 +159,8 @@ def spark_submit(
 ) -> list[str]:
     """The command up to the script; ``folder`` takes what Spark leaves behind."""
     java_options = [f"-Dderby.system.home={folder}", *jvm.java_options]
+    if jvm.java_options:
+        java_options += shared_classes()
     configuration = {
         "spark.local.dir": str(folder / _SCRATCH),
         "spark.driver.extraJavaOptions": " ".join(java_options),
@@ -177,10 +179,6 @@ def spark_submit(
 def spark_jars() -> list[Path]:
     """What the jobs bring, and the lake's catalog for a laptop."""
     return sorted([*SPARK_JARS.glob("*.jar"), *LAPTOP_JARS.glob("*.jar")])
-
-
-def spark_home() -> Path:
-    return Path(str(distribution("pyspark").locate_file("pyspark")))
 
 
 def host_argv(settings: JobSettings, application: Application) -> list[str]:
@@ -217,7 +215,7 @@ def job_environment(settings: JobSettings, folder: Path) -> dict[str, str]:
     """What an application sees: the checkout on its path; parsers are fetched into its folder."""
     return {
         **settings.environment,
-        "SPARK_HOME": str(_linked_spark_home(folder)),
+        "SPARK_HOME": str(shared_spark_home()),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_PYTHON": sys.executable,
         "PYTHONPATH": str(ROOT),
@@ -226,13 +224,3 @@ def job_environment(settings: JobSettings, folder: Path) -> dict[str, str]:
         **MALLOC_LIMITS,
         "MALLOC_ARENA_MAX": "4",  # each keeps what was freed in it, as in Hadoop's own scripts
     }
-
-
-def _linked_spark_home(folder: Path) -> Path:
-    """Spark's home but for its archive of PySpark, where each process compiles what it imports."""
-    home = folder / "spark-home"
-    home.mkdir(parents=True, exist_ok=True)
-    for name in ("bin", "jars"):
-        (home / name).unlink(missing_ok=True)
-        (home / name).symlink_to(spark_home() / name)
-    return home

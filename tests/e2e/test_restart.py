@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import httpx
@@ -16,6 +17,7 @@ from clients.devices.registry import RegisteredDevice
 from clients.kafka.reader import KafkaReader, KafkaUnreadableError
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from local.platform import Platform
+from local.spark.home import CLASS_ARCHIVE
 from local.spark.jobs import Application
 from operations.endpoints import PARKED_BUCKET, PAYLOAD_BUCKET
 from operations.ledger.evidence import LEDGER_TOPICS
@@ -25,6 +27,7 @@ from tests.e2e.devices import Device
 from tests.e2e.faults import stopped_and_back
 from tests.e2e.stored import object_keys, record_of
 from tests.e2e.victims import PARTS
+from tests.unit.parsers.sandbox.machine import descendants_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.kafka, pytest.mark.localstack]
 
@@ -105,6 +108,17 @@ def test_what_is_sent_afterwards_is_parsed(running: RunningPlatform, restart: Re
 
     record = record_of(running.platform, "canonical.gps", receipt.raw_id)
     assert orjson.loads(record.value or b"")["data"] == orjson.loads(POSITION)
+
+
+@pytest.mark.parametrize("application", Application)
+def test_an_application_s_jvm_has_the_classes_that_were_archived(
+    running: RunningPlatform, application: Application
+) -> None:
+    driver = running.platform.jobs[application].pid
+    assert driver is not None
+    maps = [Path(f"/proc/{pid}/maps").read_text() for pid in (driver, *descendants_of(driver))]
+
+    assert str(CLASS_ARCHIVE.resolve()) in "".join(maps)
 
 
 def test_what_a_killed_jvm_left_is_gone_once_the_jobs_are_back(running: RunningPlatform) -> None:

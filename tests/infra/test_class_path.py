@@ -13,7 +13,7 @@ from infra.artifacts.archive import CannotBuildError
 from infra.artifacts.folder import ICEBERG
 from infra.artifacts.jobs import write_jars
 from local.checkout import ROOT
-from local.spark.jobs import spark_home
+from local.spark.home import spark_home
 
 FETCHED = ROOT / "build" / "jars"
 SPARKS = sorted((spark_home() / "jars").glob("*.jar"))

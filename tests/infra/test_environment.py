@@ -12,7 +12,7 @@ from infra.artifacts.archive import AWS_SERVICES, uv_of
 from infra.artifacts.folder import ENVIRONMENT, PYTHON, Artifacts
 from infra.artifacts.jobs import own_python, write_environment
 from local.checkout import ROOT
-from local.spark.jobs import spark_home
+from local.spark.home import spark_home
 
 IMPORT = """
 import ctypes, lzma, mmap, ssl, sys

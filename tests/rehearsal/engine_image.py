@@ -25,7 +25,7 @@ from local.checkout import ROOT
 from local.servers.java import SHORT_LIVED
 from local.servers.localstack import LocalAws
 from local.servers.processes import ServerProcess
-from local.spark.jobs import spark_home
+from local.spark.home import spark_home
 from tests.rehearsal.aws_twins import AwsTwins
 from tests.rehearsal.iam_broker import HOST, TRUST_PASSWORD, Certificate
 
