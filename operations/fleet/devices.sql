@@ -1,9 +1,8 @@
--- name: seen
+-- name: seen_columns
 select
     device_id,
     max(coalesce(heard_ms, if(via is null, last_received_ms, null))) as last_ms,
     max(coalesce(gateway_ms, if(via is null, null, last_received_ms))) as gateway_ms
-from daily where first_received_ms <= $asked_at_ms group by device_id
 
 -- name: seen_keys
 device_id, device_type, status, gateway_id, registered_ms, last_ms, gateway_ms,
@@ -49,16 +48,27 @@ select *, reported / registered as share, reported - reported_before as change
 from counted order by change, registered desc, device_type, firmware
 
 -- name: device
-select {seen_keys} from registered left join ({seen}) using (device_id)
+select {seen_keys}
+from registered left join (
+    {seen_columns}
+    from daily
+    where first_received_ms <= $asked_at_ms and device_id = $device_id group by device_id
+) using (device_id)
 where device_id = $device_id
 
 -- name: silent
-with reported as (
-    select distinct device_id from received where {in_window} and via is null
+with quiet as materialized (
+    from registered anti join (
+        select distinct device_id from received where {in_window} and via is null
+    ) using (device_id)
+    where status != 'revoked' and registered_ms <= $since_ms
 )
 select {seen_keys}
-from registered anti join reported using (device_id) left join ({seen}) using (device_id)
-where status != 'revoked' and registered_ms <= $since_ms
+from quiet left join (
+    {seen_columns}
+    from daily semi join quiet using (device_id)
+    where first_received_ms <= $asked_at_ms group by device_id
+) using (device_id)
 order by last_ms is null, last_ms desc, device_id
 
 -- name: days
@@ -107,21 +117,34 @@ order by length_ms desc, device_id, stream, from_ms
 limit $gaps_max
 
 -- name: over_time
-with senders as (
+-- A row a device with a bit a time, for a row a device and time would be thirty times as many.
+with fleet as (
+    select rowid as number, device_id from registered where status != 'revoked'
+), sent as (
+    select number, {{place}} as place, via is null as is_direct
+    from received join fleet using (device_id) where {in_window}
+), counted as materialized (
     select
-        {{of_message}} as {{key}}, device_id, bool_or(via is null) as is_direct,
+        number, place,
+        bit_or(if(is_direct, 1::bigint << place, 0)) as direct,
+        bit_or(1::bigint << place) as either,
         count(*) as messages
-    from received where {in_window} group by {{of_message}}, device_id
-), trusted as (
-    from senders
-    semi join (select device_id from registered where status != 'revoked') using (device_id)
+    from sent where place between 0 and 62
+    group by grouping sets ((number), (place))
 ), times as (
-    select unnest({{times}}) as {{key}}
+    select unnest({{times}}) as {{key}}, generate_subscripts({{times}}, 1) - 1 as place
+), devices as (
+    select
+        times.place,
+        count(*) filter (direct >> times.place & 1 = 1) as reported,
+        count(*) filter ((either & ~direct) >> times.place & 1 = 1) as through_gateway
+    from counted cross join times where number is not null group by times.place
 )
 select
     {{key}},
-    count(*) filter (is_direct) as reported,
-    count(*) filter (not is_direct) as through_gateway,
-    coalesce(sum(messages), 0)::bigint as messages
-from times left join trusted using ({{key}})
-group by {{key}} order by {{key}}
+    coalesce(reported, 0) as reported,
+    coalesce(through_gateway, 0) as through_gateway,
+    coalesce(messages, 0) as messages
+from times left join devices using (place)
+left join (select place, messages from counted where number is null) using (place)
+order by {{key}}
