@@ -209,10 +209,7 @@ def ensure_table(session: SparkSession, table: LakeTable) -> None:
 
 
 def _sort(session: SparkSession, table: LakeTable) -> None:
-    """Let Iceberg sort what is written; its own SQL for that needs an extension of Spark's.
-
-    What an older release wrote unsorted stays so, but for days that are written or compacted anew.
-    """
+    """Let Iceberg sort what is written; its own SQL for that needs an extension of Spark's."""
     terms = java_class(session, "org.apache.iceberg.expressions.Expressions")
     nulls = java_class(session, "org.apache.iceberg.NullOrder").NULLS_FIRST
     loaded = iceberg_table(session, table)

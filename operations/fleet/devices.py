@@ -52,8 +52,8 @@ Needs two days. Firmware is what a device declared last, null where it never did
 """
 
 
-def _over_time(key: str, place: str, times: str) -> str:
-    return _SQL["over_time"].format(key=key, place=place, times=times)
+def _over_time(key: str, of_message: str, times: str) -> str:
+    return _SQL["over_time"].format(key=key, of_message=of_message, times=times)
 
 
 _OVER_TIME: Final = numbers(
@@ -64,7 +64,7 @@ COVERAGE_BY_DAY: Final = Question(
     title="Coverage by day",
     sql=_over_time(
         "day",
-        "day - $since_day",
+        "day",
         "generate_series($since_day, epoch_ms($asked_at_ms)::date, interval 1 day)::date[]",
     ),
     columns={"day (UTC)": ValueCell("day"), **_OVER_TIME},
@@ -76,7 +76,7 @@ COVERAGE_BY_HOUR: Final = Question(
     title="Coverage by hour",
     sql=_over_time(
         "hour_ms",
-        f"received_ms // {HOUR_MS} - $first_ms // {HOUR_MS}",
+        f"received_ms - received_ms % {HOUR_MS}",
         f"generate_series($first_ms - $first_ms % {HOUR_MS}, $asked_at_ms, {HOUR_MS})",
     ),
     columns={"hour (UTC)": ValueCell("hour_ms", moment_short), **_OVER_TIME},

@@ -1,3 +1,11 @@
+-- name: daily_by_then
+-- A day that is over was over by then: its times are not read.
+(
+    from daily where day < epoch_ms($asked_at_ms)::date
+    union all
+    from daily where day >= epoch_ms($asked_at_ms)::date and first_received_ms <= $asked_at_ms
+) as daily
+
 -- name: seen_columns
 select
     device_id,
@@ -28,7 +36,7 @@ select *, reported / nullif(registered, 0) as share from counted
 -- name: by_firmware
 with last as (
     select device_id, arg_max(firmware, last_received_ms) as firmware
-    from daily where first_received_ms <= $asked_at_ms group by device_id
+    from {daily_by_then} group by device_id
 ), heard as (
     select
         device_id,
@@ -66,8 +74,7 @@ with quiet as materialized (
 select {seen_keys}
 from quiet left join (
     {seen_columns}
-    from daily semi join quiet using (device_id)
-    where first_received_ms <= $asked_at_ms group by device_id
+    from {daily_by_then} semi join quiet using (device_id) group by device_id
 ) using (device_id)
 order by last_ms is null, last_ms desc, device_id
 
@@ -117,34 +124,26 @@ order by length_ms desc, device_id, stream, from_ms
 limit $gaps_max
 
 -- name: over_time
--- A row a device with a bit a time, for a row a device and time would be thirty times as many.
+-- A bit a device for each time: a row a device and time would take a GB for a million.
 with fleet as (
     select rowid as number, device_id from registered where status != 'revoked'
 ), sent as (
-    select number, {{place}} as place, via is null as is_direct
+    select number, {{of_message}} as {{key}}, via is null as is_direct
     from received join fleet using (device_id) where {in_window}
-), counted as materialized (
+), counted as (
     select
-        number, place,
-        bit_or(if(is_direct, 1::bigint << place, 0)) as direct,
-        bit_or(1::bigint << place) as either,
+        {{key}},
+        bitstring_agg(number, 0, getvariable('registered')) filter (is_direct) as direct,
+        bitstring_agg(number, 0, getvariable('registered')) as either,
         count(*) as messages
-    from sent where place between 0 and 62
-    group by grouping sets ((number), (place))
+    from sent group by {{key}}
 ), times as (
-    select unnest({{times}}) as {{key}}, generate_subscripts({{times}}, 1) - 1 as place
-), devices as (
-    select
-        times.place,
-        count(*) filter (direct >> times.place & 1 = 1) as reported,
-        count(*) filter ((either & ~direct) >> times.place & 1 = 1) as through_gateway
-    from counted cross join times where number is not null group by times.place
+    select unnest({{times}}) as {{key}}
 )
 select
     {{key}},
-    coalesce(reported, 0) as reported,
-    coalesce(through_gateway, 0) as through_gateway,
+    coalesce(bit_count(direct), 0) as reported,
+    coalesce(bit_count(either), 0) - reported as through_gateway,
     coalesce(messages, 0) as messages
-from times left join devices using (place)
-left join (select place, messages from counted where number is null) using (place)
+from times left join counted using ({{key}})
 order by {{key}}

@@ -58,11 +58,12 @@ _NAMES: Final = {
 """By what SQL calls them: ``parked`` and ``events`` are columns of many."""
 _ARRIVED_WITHIN_MS: Final = 2 * DAY_MS
 """How long ago at most what is kept arrived: they lie by their own days, not by arrival."""
-_REGISTERED: Final = queries(__package__, "registered.sql")
-_REGISTERED_AT_ONCE: Final = 10_000
 
 _OF_FLEET: Final = " and ".join(f"device_id is distinct from '{one}'" for one in canary.OWN_DEVICES)
 """No question about the fleet sees our own devices, in whatever table. A record has maybe none."""
+
+_REGISTERED: Final = queries(__package__, "registered.sql", of_fleet=_OF_FLEET)
+_REGISTERED_AT_ONCE: Final = 10_000
 
 _BELIEVED: Final = "* replace ({})".format(
     ", ".join(
@@ -150,11 +151,13 @@ class Fleet(AbstractContextManager["Fleet"]):
             self._register()
 
     def _register(self) -> None:
-        add = _REGISTERED["add"]
-        fleet = (one for one in self._registered if one.device_id not in canary.OWN_DEVICES)
-        for some in batched(fleet, _REGISTERED_AT_ONCE, strict=False):  # a million lists take a GB
-            lists = {name: [getattr(one, name) for one in some] for name in _PARAMETER.findall(add)}
-            self._connection.execute(add, lists)
+        texts = (
+            f"{one.device_id},{one.device_type},{one.status},{one.gateway_id or ''},"
+            f"{one.registered_ms}"
+            for one in self._registered
+        )
+        for some in batched(texts, _REGISTERED_AT_ONCE, strict=False):
+            self._connection.execute(_REGISTERED["add"], {"devices": ";".join(some)})
         self._connection.execute(_REGISTERED["close"])
 
     def _plan(self, name: str, table: LakeTable) -> None:

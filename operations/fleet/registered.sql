@@ -7,9 +7,18 @@ create table registering (
 )
 
 -- name: add
-insert into registering select
-    unnest($device_id::varchar[]), unnest($device_type::varchar[]), unnest($status::varchar[]),
-    unnest($gateway_id::varchar[]), unnest($registered_ms::bigint[])
+-- Of one text: DuckDB takes a list of Python's apart value by value.
+insert into registering
+with parts as (
+    select string_split(unnest(string_split($devices, ';')), ',') as part
+), devices as (
+    select
+        part[1] as device_id, part[2] as device_type, part[3] as status,
+        nullif(part[4], '') as gateway_id, part[5]::bigint as registered_ms
+    from parts
+)
+from devices where {of_fleet}
 
 -- name: close
-alter table registering rename to registered
+alter table registering rename to registered;
+set variable registered = (select count(*)::bigint from registered)

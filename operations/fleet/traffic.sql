@@ -15,19 +15,22 @@ select device_id, device_type, via, received_ms, received_ms - last_event_ms
 from undated join dated using (id)
 
 -- name: late
-with lags as (
+with lags as materialized (
     {lagging}
+), chronic as (
+    select device_id, count(*) as messages, count(*) filter (lag_ms > $over_ms) as late
+    from lags group by device_id
+    having messages >= $messages_min and late >= $share_min * messages
 )
 select
     device_id,
     arg_max(device_type, received_ms) as device_type,
-    count(*) as messages,
-    count(*) filter (lag_ms > $over_ms) as late,
+    any_value(chronic.messages) as messages,
+    any_value(chronic.late) as late,
     quantile_disc(lag_ms, 0.5)::bigint as median_lag_ms,
-    late / messages as share,
+    any_value(chronic.late / chronic.messages) as share,
     arg_max_null(via, received_ms) as gateway_id
-from lags group by device_id
-having messages >= $messages_min and late >= $share_min * messages
+from lags join chronic using (device_id) group by device_id
 order by share desc, median_lag_ms desc, device_id
 
 -- name: sizes
