@@ -1,8 +1,8 @@
-"""A fleet of a million asked: how long questions and the report take, and the memory of who asks.
+"""A fleet of a million: how long questions and the report take, and the memory of the process.
 
 A million devices are registered, and ``daily`` has 30 million rows of 30 days. ``received`` and
-``parsed`` have as many, a message a device, stream and day, and ``parked`` one in a hundred of
-them: fewer than such a fleet leaves there, for one that sends every hour has 24 times as many.
+``parsed`` have as many, a message a device, stream and day, and ``parked`` has 1 % of them:
+fewer than such a fleet leaves there, for one that sends every hour has 24 times as many.
 
 Questions are asked as the commands ask them, each in a lake opened anew, its planning included;
 what counts is the median of three. All about one device share a process, and so do all about the
