@@ -131,6 +131,10 @@ bench-fleet: bench-fleet-merge ## what questions about a fleet, its report, a me
 	$(bin)/python -m benchmarks.fleet_metadata
 	$(bin)/python -m benchmarks.fleet
 
+.PHONY: bench-fleet-million
+bench-fleet-million: environment ## what questions about a fleet of a million, and its report, take, into build/bench/fleet_million.json
+	$(bin)/python -m benchmarks.fleet_million
+
 .PHONY: bench-lake
 bench-lake: platform ## the lake's intake beside the standard lane, into build/bench/lake.json
 	$(bin)/python -m benchmarks.lake_intake

@@ -18,14 +18,7 @@ from typing import Final
 
 from pyiceberg.catalog import Catalog
 
-from benchmarks.fleet_rows import (
-    ASKED_AT_MS,
-    DAYS,
-    EVENTS_A_MESSAGE,
-    MESSAGES,
-    cached_lake,
-    registered_devices,
-)
+from benchmarks.fleet_rows import ASKED_AT_MS, DAYS, EVENTS_A_MESSAGE, FleetOfRows
 from benchmarks.kept_numbers import write_numbers
 from fleetlane.events.canonical import (
     EventTime,
@@ -46,6 +39,8 @@ from operations.fleet.tables import day_since, planned_table
 from operations.report.page import write_report
 
 BENCH: Final = ROOT / "build" / "bench"
+MESSAGES: Final = 5_000_000
+FLEET: Final = FleetOfRows(devices=20_000, messages=MESSAGES)
 WEEK: Final = 7
 TIMES: Final = 3
 
@@ -69,8 +64,8 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--output", type=Path, default=BENCH / "fleet.json")
     output: Path = arguments.parse_args().output
-    devices = list(registered_devices())
-    with closing(cached_lake(BENCH / "fleet-lake")) as catalog:
+    devices = list(FLEET.registered_devices())
+    with closing(FLEET.cached_lake(BENCH / "fleet-lake")) as catalog:
         began_s = time.perf_counter()
         with Fleet(catalog, devices, asked_at_ms=ASKED_AT_MS) as fleet:
             write_report(fleet, BENCH / "fleet-report.html")

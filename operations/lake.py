@@ -74,9 +74,12 @@ def _laptop_lake(catalog: Path) -> LaptopLake:
 
 
 @contextmanager
-def fleet_of(platform: Platform, *, asked_at_ms: int) -> Iterator[Fleet]:
-    """The fleet as of a time; raises as ``rows_of``."""
-    registered = platform.registry.all_without_keys()
+def fleet_of(
+    platform: Platform, *, asked_at_ms: int, device_id: str | None = None
+) -> Iterator[Fleet]:
+    """The fleet as of a time, or one device of its registry; raises as ``rows_of``."""
+    whole, one = platform.registry.all_without_keys, platform.registry.find_all
+    registered = whole() if device_id is None else one([device_id]).values()
     with (
         questioned_lake(platform) as lake,
         Fleet(lake, registered, asked_at_ms=asked_at_ms) as fleet,

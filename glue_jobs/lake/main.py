@@ -193,8 +193,7 @@ def ensure_table(session: SparkSession, table: LakeTable) -> None:
     One that an older release made gets the columns that it lacks; its rows have nothing in them.
     """
     name, columns = table_name(session, table), ", ".join(map(str, table.columns))
-    given = PROPERTIES | (_SORTED if table.sorted_by else {})
-    properties = ", ".join(f"'{name}'='{value}'" for name, value in given.items())
+    properties = ", ".join(f"'{name}'='{value}'" for name, value in PROPERTIES.items())
     with _CREATING:
         session.sql(f"CREATE NAMESPACE IF NOT EXISTS {name.rpartition('.')[0]}")
         session.sql(
@@ -215,6 +214,12 @@ def _sort(session: SparkSession, table: LakeTable) -> None:
     nulls = java_class(session, "org.apache.iceberg.NullOrder").NULLS_FIRST
     loaded = iceberg_table(session, table)
     if loaded.sortOrder().isUnsorted():
+        given = loaded.updateProperties()
+        for name, value in _SORTED.items():
+            given.set(name, value)
+        if table.row_group_bytes:
+            given.set("write.parquet.row-group-size-bytes", str(table.row_group_bytes))
+        given.commit()
         order = loaded.replaceSortOrder()
         for name in table.sorted_by:
             order.asc(terms.ref(name), nulls)

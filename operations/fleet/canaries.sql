@@ -20,8 +20,10 @@ with rules as (
         sha256(use || ' ' || ended.device_id)[:8] < first as in_share,
         ended.parser like rules.parser as is_its_own
     from ended
-    join (select id, device_type, firmware from received where day >= $since_day) as received
-        using (id)
+    join (
+        select id, device_type, firmware
+        from received semi join ended using (id) where day >= $since_day
+    ) as received using (id)
     cross join rules
 ), kinds as ( -- of devices that the rule is for, and since when
     select rule, device_type, firmware, min(parsed_ms) as since_ms

@@ -1,9 +1,16 @@
--- name: seen
+-- name: daily_by_then
+-- A day that is over was over by then: its times are not read.
+(
+    from daily where day < epoch_ms($asked_at_ms)::date
+    union all
+    from daily where day >= epoch_ms($asked_at_ms)::date and first_received_ms <= $asked_at_ms
+) as daily
+
+-- name: seen_columns
 select
     device_id,
     max(coalesce(heard_ms, if(via is null, last_received_ms, null))) as last_ms,
     max(coalesce(gateway_ms, if(via is null, null, last_received_ms))) as gateway_ms
-from daily where first_received_ms <= $asked_at_ms group by device_id
 
 -- name: seen_keys
 device_id, device_type, status, gateway_id, registered_ms, last_ms, gateway_ms,
@@ -29,7 +36,7 @@ select *, reported / nullif(registered, 0) as share from counted
 -- name: by_firmware
 with last as (
     select device_id, arg_max(firmware, last_received_ms) as firmware
-    from daily where first_received_ms <= $asked_at_ms group by device_id
+    from {daily_by_then} group by device_id
 ), heard as (
     select
         device_id,
@@ -49,16 +56,26 @@ select *, reported / registered as share, reported - reported_before as change
 from counted order by change, registered desc, device_type, firmware
 
 -- name: device
-select {seen_keys} from registered left join ({seen}) using (device_id)
+select {seen_keys}
+from registered left join (
+    {seen_columns}
+    from daily
+    where first_received_ms <= $asked_at_ms and device_id = $device_id group by device_id
+) using (device_id)
 where device_id = $device_id
 
 -- name: silent
-with reported as (
-    select distinct device_id from received where {in_window} and via is null
+with quiet as materialized (
+    from registered anti join (
+        select distinct device_id from received where {in_window} and via is null
+    ) using (device_id)
+    where status != 'revoked' and registered_ms <= $since_ms
 )
 select {seen_keys}
-from registered anti join reported using (device_id) left join ({seen}) using (device_id)
-where status != 'revoked' and registered_ms <= $since_ms
+from quiet left join (
+    {seen_columns}
+    from {daily_by_then} semi join quiet using (device_id) group by device_id
+) using (device_id)
 order by last_ms is null, last_ms desc, device_id
 
 -- name: days
@@ -107,21 +124,26 @@ order by length_ms desc, device_id, stream, from_ms
 limit $gaps_max
 
 -- name: over_time
-with senders as (
+-- A bit a device for each time: a row a device and time would take a GB for a million.
+with fleet as (
+    select rowid as number, device_id from registered where status != 'revoked'
+), sent as (
+    select number, {{of_message}} as {{key}}, via is null as is_direct
+    from received join fleet using (device_id) where {in_window}
+), counted as (
     select
-        {{of_message}} as {{key}}, device_id, bool_or(via is null) as is_direct,
+        {{key}},
+        bitstring_agg(number, 0, getvariable('registered')) filter (is_direct) as direct,
+        bitstring_agg(number, 0, getvariable('registered')) as either,
         count(*) as messages
-    from received where {in_window} group by {{of_message}}, device_id
-), trusted as (
-    from senders
-    semi join (select device_id from registered where status != 'revoked') using (device_id)
+    from sent group by {{key}}
 ), times as (
     select unnest({{times}}) as {{key}}
 )
 select
     {{key}},
-    count(*) filter (is_direct) as reported,
-    count(*) filter (not is_direct) as through_gateway,
-    coalesce(sum(messages), 0)::bigint as messages
-from times left join trusted using ({{key}})
-group by {{key}} order by {{key}}
+    coalesce(bit_count(direct), 0) as reported,
+    coalesce(bit_count(either), 0) - reported as through_gateway,
+    coalesce(messages, 0) as messages
+from times left join counted using ({{key}})
+order by {{key}}

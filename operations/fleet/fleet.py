@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import date
+from itertools import batched
 from typing import TYPE_CHECKING, Final
 
 import duckdb
@@ -12,6 +13,7 @@ import duckdb
 from clients.devices.registry import RegisteredDevice
 from clients.lake.laptop_lake import LaptopLake
 from fleetlane.events import canary
+from fleetlane.events.lake.queries import queries
 from fleetlane.events.lake.tables import (
     DAILY,
     EVENTS,
@@ -56,13 +58,12 @@ _NAMES: Final = {
 """By what SQL calls them: ``parked`` and ``events`` are columns of many."""
 _ARRIVED_WITHIN_MS: Final = 2 * DAY_MS
 """How long ago at most what is kept arrived: they lie by their own days, not by arrival."""
-_REGISTERED: Final = {
-    **dict.fromkeys(("device_id", "device_type", "status", "gateway_id"), "varchar"),
-    "registered_ms": "bigint",
-}
 
-_OF_FLEET: Final = f"coalesce(device_id, '') not in {canary.OWN_DEVICES}"
+_OF_FLEET: Final = " and ".join(f"device_id is distinct from '{one}'" for one in canary.OWN_DEVICES)
 """No question about the fleet sees our own devices, in whatever table. A record has maybe none."""
+
+_REGISTERED: Final = queries(__package__, "registered.sql", of_fleet=_OF_FLEET)
+_REGISTERED_AT_ONCE: Final = 10_000
 
 _BELIEVED: Final = "* replace ({})".format(
     ", ".join(
@@ -99,7 +100,7 @@ class Fleet(AbstractContextManager["Fleet"]):
         self.asked_at_ms = asked_at_ms
         self._lake, self._registered, self._read = lake, registered, set[str]()
         self._connection = duckdb.connect()
-        self._connection.execute("set timezone = 'UTC'")
+        self._connection.execute(_REGISTERED["open"])
 
     def ask(self, question: Question, *, days: int = HISTORY_DAYS, **given: object) -> Table:
         """Ask over ``days`` times 24 hours; ``given`` are parameters of the question."""
@@ -150,12 +151,14 @@ class Fleet(AbstractContextManager["Fleet"]):
             self._register()
 
     def _register(self) -> None:
-        devices = [one for one in self._registered if one.device_id not in canary.OWN_DEVICES]
-        lists = (f"unnest(${name}::{kind}[]) as {name}" for name, kind in _REGISTERED.items())
-        self._connection.execute(
-            f"create table registered as select {', '.join(lists)}",
-            {name: [getattr(one, name) for one in devices] for name in _REGISTERED},
+        texts = (
+            f"{one.device_id},{one.device_type},{one.status},{one.gateway_id or ''},"
+            f"{one.registered_ms}"
+            for one in self._registered
         )
+        for some in batched(texts, _REGISTERED_AT_ONCE, strict=False):
+            self._connection.execute(_REGISTERED["add"], {"devices": ";".join(some)})
+        self._connection.execute(_REGISTERED["close"])
 
     def _plan(self, name: str, table: LakeTable) -> None:
         since, where = day_of(self.asked_at_ms - HISTORY_DAYS * DAY_MS), None

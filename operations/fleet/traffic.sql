@@ -1,27 +1,36 @@
 -- name: lagging
-select
-    device_id, device_type, via, received_ms,
-    received_ms - coalesce(end_ms, last_event_ms) as lag_ms
-from received left join (
+-- Only of messages that declare no end are the ids looked up: the table of them is what takes room.
+with undated as materialized (
+    select id, device_id, device_type, via, received_ms
+    from received where {in_window} and end_ms is null
+), dated as (
     select id, max(last_event_ms) as last_event_ms
-    from parsed where day >= $since_day and last_event_ms is not null group by id
-) using (id)
-where {in_window} and coalesce(end_ms, last_event_ms) is not null
+    from parsed semi join undated using (id)
+    where day >= $since_day and last_event_ms is not null group by id
+)
+select device_id, device_type, via, received_ms, received_ms - end_ms as lag_ms
+from received where {in_window} and end_ms is not null
+union all
+select device_id, device_type, via, received_ms, received_ms - last_event_ms
+from undated join dated using (id)
 
 -- name: late
-with lags as (
+with lags as materialized (
     {lagging}
+), chronic as (
+    select device_id, count(*) as messages, count(*) filter (lag_ms > $over_ms) as late
+    from lags group by device_id
+    having messages >= $messages_min and late >= $share_min * messages
 )
 select
     device_id,
     arg_max(device_type, received_ms) as device_type,
-    count(*) as messages,
-    count(*) filter (lag_ms > $over_ms) as late,
+    any_value(chronic.messages) as messages,
+    any_value(chronic.late) as late,
     quantile_disc(lag_ms, 0.5)::bigint as median_lag_ms,
-    late / messages as share,
+    any_value(chronic.late / chronic.messages) as share,
     arg_max_null(via, received_ms) as gateway_id
-from lags group by device_id
-having messages >= $messages_min and late >= $share_min * messages
+from lags join chronic using (device_id) group by device_id
 order by share desc, median_lag_ms desc, device_id
 
 -- name: sizes
@@ -35,26 +44,27 @@ select
 from received where {in_window}
 
 -- name: outsized
-with sized as (
-    select
-        device_id, device_type, firmware, stream, received_ms, body_bytes,
-        quantile_disc(body_bytes, 0.5) over (partition by stream) as usual_bytes
-    from received where {in_window}
-), summed as (
-    select
-        device_id,
-        arg_max(device_type, received_ms) as device_type,
-        arg_max_null(firmware, received_ms) as firmware,
-        stream,
-        count(*) as messages,
-        count(*) filter (body_bytes >= $times_min * usual_bytes) as outsized,
-        max(body_bytes) as largest_bytes,
-        any_value(usual_bytes)::bigint as usual_bytes
-    from sized group by device_id, stream
+with usual as (
+    select stream, quantile_disc(body_bytes, 0.5) as usual_bytes
+    from received where {in_window} group by stream
+), senders as (
+    select distinct device_id, stream, usual_bytes
+    from received join usual using (stream)
+    where {in_window} and body_bytes >= greatest($bytes_min, $times_min * usual_bytes)
 )
-select * from summed
-where outsized > 0 and largest_bytes >= $bytes_min
-order by largest_bytes / greatest(usual_bytes, 1) desc, device_id, stream
+select
+    device_id,
+    arg_max(device_type, received_ms) as device_type,
+    arg_max_null(firmware, received_ms) as firmware,
+    stream,
+    count(*) as messages,
+    count(*) filter (body_bytes >= $times_min * usual_bytes) as outsized,
+    max(body_bytes) as largest_bytes,
+    any_value(usual_bytes)::bigint as usual_bytes
+from received join senders using (device_id, stream)
+where {in_window}
+group by device_id, stream
+order by largest_bytes / greatest(any_value(senders.usual_bytes), 1) desc, device_id, stream
 limit $devices_max
 
 -- name: compression

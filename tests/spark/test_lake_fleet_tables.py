@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -9,14 +10,19 @@ from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lake.tables import DAILY, MADE_UP, PARSED, RECEIVED
 from fleetlane.events.metadata import Outcome
 from fleetlane.events.times import MILLIS_MIN
+from glue_jobs.engine.session import table_name
 from glue_jobs.fleet_watch.flow_hours import FlowHour
 from glue_jobs.fleet_watch.flow_watch import LakeHours
 from glue_jobs.lake.day_counts import DAYS_AT_ONCE
+from glue_jobs.lake.main import ensure_table
 from glue_jobs.lake.summaries import LAG_MS_MAX, SETTLED_AFTER_MS
+from glue_jobs.lake.upkeep import compacted
 from tests.spark.lake_records import DAY_MS, HOUR_MS, NOON_MS, Sent, read
 from tests.spark.lakes import Lake, lake_in
 
 pytestmark = pytest.mark.spark
+
+ROW_GROUP = "write.parquet.row-group-size-bytes"
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +40,28 @@ def test_metadata_is_kept_once_and_by_its_arrival_day(lake: Lake) -> None:
     (received,), (parsed,) = lake.rows(RECEIVED, sent), lake.rows(PARSED, sent)
     assert received.day == parsed.day
     assert (parsed.parsed_ms, parsed.reason) == (later, None)
+
+
+def test_a_table_that_was_made_unsorted_lies_by_device_once_it_is_compacted(lake: Lake) -> None:
+    older, day_ms = replace(RECEIVED, name="older"), NOON_MS + 9 * DAY_MS
+    sent = [
+        Sent(number=400 + number, device_id=f"d-{9 - number}", arrival_ms=day_ms)
+        for number in range(9)
+    ]
+    lake.query("older", LakeTables.FLEET).write(0, [one.received() for one in sent])
+
+    for is_sorted in (False, True):
+        ensure_table(lake.session, older if is_sorted else replace(older, sorted_by=()))
+        for one in sent:
+            rows = lake.table(RECEIVED).where(f"id = '{one.raw_id}'")
+            rows.writeTo(table_name(lake.session, older)).append()
+    compacted(lake.session, older)
+
+    (file,) = lake.session.table(f"{table_name(lake.session, older)}.files").collect()
+    ids = pq.read_table(file.file_path.removeprefix("file:"))["device_id"].to_pylist()
+    assert ids == [f"d-{number}" for number in range(1, 10)]
+    given = lake.session.sql(f"SHOW TBLPROPERTIES {table_name(lake.session, older)}").collect()
+    assert (ROW_GROUP, str(RECEIVED.row_group_bytes)) in {(one.key, one.value) for one in given}
 
 
 def test_a_day_counts_each_message_by_the_outcome_that_counts(lake: Lake) -> None:

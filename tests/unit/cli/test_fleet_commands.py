@@ -98,6 +98,21 @@ def test_a_device_is_reported_with_what_the_registry_says(ask: Ask) -> None:
     assert [row["device_id"] for row in document["device"]] == ["d-0001"]
 
 
+def test_of_the_registry_one_devices_answer_reads_that_device_alone(
+    known: KnownFleet, lake: SqlCatalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_region(monkeypatch)
+
+    with device_table() as table:
+        DeviceRegistry(table).register_all(known.devices)
+        table.put_item(Item={"device_id": "broken"})
+        write_stage()
+        register_lake(lake)
+        of_one, of_all = run("device", "d-0001"), run("coverage")
+
+    assert (of_one.exit_code, of_all.exit_code) == (0, 1)
+
+
 def test_a_device_that_nobody_knows_is_an_error(ask: Ask) -> None:
     answer = ask("device", "nobody")
 

@@ -105,7 +105,7 @@ def device(
     """What one device sent by day, and the gaps in its data's times."""
     platform = where.platform()
     device_id = platform.devices.named(device_id)
-    with fleet_of(platform, asked_at_ms=now_ms()) as fleet:
+    with fleet_of(platform, asked_at_ms=now_ms(), device_id=device_id) as fleet:
         questions = (devices.DEVICE_DAYS, devices.GAPS, devices.DEVICE)
         found = [fleet.ask(one, days=days, device_id=device_id) for one in questions]
         if not any(table.rows for table in found):

@@ -47,7 +47,8 @@ class LakeTable:
     """An Iceberg table of format version 2, partitioned by the values of ``partitioned_by``.
 
     And, behind them, by a hash of the column ``bucketed_by`` into ``BUCKETS``. ``key`` is what one
-    row is kept of, within the days that a batch touches. Rows lie in files by ``sorted_by``.
+    row is kept of, within the days that a batch touches. Rows lie in files by ``sorted_by``, in
+    groups of ``row_group_bytes``, or as large as Iceberg makes them.
     """
 
     name: str
@@ -56,6 +57,7 @@ class LakeTable:
     partitioned_by: tuple[str, ...] = ("day",)
     bucketed_by: str | None = None
     sorted_by: tuple[str, ...] = ()
+    row_group_bytes: int | None = None
 
     @property
     def identifier(self) -> str:
