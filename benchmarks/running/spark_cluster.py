@@ -42,8 +42,9 @@ class SparkNode(ServerProcess):
         )
 
     def _prepare(self) -> None:
+        """Executors of one that was killed may still write there."""
         shutil.rmtree(self._scratch, ignore_errors=True)
-        self._scratch.mkdir(parents=True)
+        self._scratch.mkdir(parents=True, exist_ok=True)
 
 
 class SparkCluster:

@@ -87,6 +87,7 @@ class RunningPlatform:
     """A platform whose parts are started again when they die.
 
     Its functions reach ``s3`` and ``registry`` by way of servers that can be made to fail.
+    ``settling_limits`` are how long a ledger is waited for.
     """
 
     platform: Platform
@@ -94,6 +95,7 @@ class RunningPlatform:
     registry: FaultProxy
 
     keeper: Keeper
+    settling_limits: SettlingLimits = SETTLING_LIMITS
 
     @property
     def seen_by_operators(self) -> operations.platform.Platform:
@@ -113,7 +115,7 @@ class RunningPlatform:
         accepted, began_s = list(receipts), time.monotonic()
         evidence = Evidence(deduped=deduped_streams(self.platform.flows))
         with closing(KafkaReader(self.platform.endpoints.kafka, pattern=LEDGER_TOPICS)) as reader:
-            wait_until_settled(accepted, evidence, reader, limits=SETTLING_LIMITS)
+            wait_until_settled(accepted, evidence, reader, limits=self.settling_limits)
         payloads = PayloadBucket(self.platform.s3, PARKED_BUCKET)
         seconds = time.monotonic() - began_s
         return reconcile(accepted, evidence, payloads=payloads, seconds=seconds)
