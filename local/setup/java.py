@@ -98,7 +98,7 @@ def classes_step(checkout: Checkout) -> Step:
     def archive() -> None:
         run_tool("Spark", module, environment=checkout.environment, log=log)
 
-    title = "Spark's classes, archived for quick starts, into build/spark-classes (some 20 s)"
+    title = "Spark's classes, archived for quick starts, into build/spark-classes (some 40 s)"
     lock = (checkout.root / "uv.lock").read_text(encoding="utf-8")
     spark = re.findall(r'^name = "pyspark"\nversion = .*$', lock, re.MULTILINE)
     key = f"{step(checkout).key} {spark}"

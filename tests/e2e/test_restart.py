@@ -110,11 +110,8 @@ def test_what_is_sent_afterwards_is_parsed(running: RunningPlatform, restart: Re
     assert orjson.loads(record.value or b"")["data"] == orjson.loads(POSITION)
 
 
-@pytest.mark.parametrize("application", Application)
-def test_an_application_s_jvm_has_the_classes_that_were_archived(
-    running: RunningPlatform, application: Application
-) -> None:
-    driver = running.platform.jobs[application].pid
+def test_an_application_s_jvm_has_the_classes_that_were_archived(running: RunningPlatform) -> None:
+    driver = running.platform.jobs[Application.LANES].pid
     assert driver is not None
     maps = [Path(f"/proc/{pid}/maps").read_text() for pid in (driver, *descendants_of(driver))]
 
