@@ -35,7 +35,7 @@ test-browser: environment ## the report in Chromium; as root it installs Debian'
 
 .PHONY: test-faults
 test-faults: cloud ## faults and fuzzing at full length
-	$(pytest) --ignore tests/cluster --ignore tests/hostile --ignore tests/rehearsal -m "faults or full_length" --faults=full
+	$(pytest) --ignore tests/cluster/test_cluster.py --ignore tests/hostile --ignore tests/rehearsal -m "faults or full_length" --faults=full
 
 .PHONY: test-hostile
 test-hostile: platform ## ten devices attack amid a thousand honest ones, into build/bench/hostile.json; half an hour
@@ -43,7 +43,7 @@ test-hostile: platform ## ten devices attack amid a thousand honest ones, into b
 
 .PHONY: cluster-test
 cluster-test: cloud ## the platform on three brokers and three Spark workers, whose parts end while a fleet sends
-	$(pytest) --capture=no tests/cluster --faults=full
+	$(pytest) --capture=no tests/cluster/test_cluster.py --faults=full
 
 .PHONY: rehearsal
 rehearsal: cloud ## start what a deploy uploads as Glue and EMR would, deploy over it, and put known defects back

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.running.spark_cluster import SparkCluster
@@ -43,10 +44,19 @@ def upload_code(s3: "S3Client", jobs: Path) -> None:
 
 
 class Driver(ServerProcess):
-    """One application's driver, by ``spark-submit`` in client mode; ``jobs`` has what was built."""
+    """One application's driver, by ``spark-submit`` in client mode; ``jobs`` has what was built.
+
+    ``spark_settings`` come before its own.
+    """
 
     def __init__(
-        self, settings: JobSettings, application: Application, *, cluster: SparkCluster, jobs: Path
+        self,
+        settings: JobSettings,
+        application: Application,
+        *,
+        cluster: SparkCluster,
+        jobs: Path,
+        spark_settings: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._folder, self._environment = settings.folder / application, jobs / ENVIRONMENT
         self._folder.mkdir(parents=True)
@@ -66,6 +76,7 @@ class Driver(ServerProcess):
             "spark.sql.shuffle.partitions": "2",
             "spark.log.level": "WARN",
             **LAPTOP.spark_settings,
+            **spark_settings,
         }
         super().__init__(
             f"Spark driver ({application})",

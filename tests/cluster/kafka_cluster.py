@@ -8,13 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from operator import methodcaller
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 from confluent_kafka.admin import AdminClient
 
 from clients.kafka.topics import KafkaTopics
 from local.servers.kafka import KafkaBroker
 from local.servers.ports import remembered_port
-from local.servers.processes import ServerProcess
+from tests.e2e.fault_proxy import FaultProxy
 
 BROKERS: Final = 3
 PARTITIONS: Final = 2
@@ -28,14 +29,25 @@ _REPLICATED: Final = (
 
 
 class ClusterBroker(KafkaBroker):
-    """One of them; ``node_id`` counts from 1."""
+    """One of them; ``node_id`` counts from 1.
+
+    Clients of ``JOBS``, a listener of its own, reach it by way of ``proxy``, which can be cut.
+    Whoever starts the broker has entered the proxy.
+    """
 
     def __init__(
         self, folder: Path, *, jars: Path, node_id: int, voters: str, cluster_id: str
     ) -> None:
         self.node_id, self._voters, self._of_cluster = node_id, voters, cluster_id
         super().__init__(folder, jars=jars)
+        self._jobs_port = remembered_port(folder / "jobs_port.json")
         self.name = f"Kafka, broker {node_id}"
+        self.proxy = FaultProxy(lambda: f"http://127.0.0.1:{self._jobs_port}")
+
+    @property
+    def proxied_servers(self) -> str:
+        """``host:port`` for clients that may lose it, once its proxy was entered."""
+        return urlsplit(self.proxy.url).netloc
 
     def _new_cluster_id(self) -> str:
         return self._of_cluster
@@ -48,8 +60,15 @@ class ClusterBroker(KafkaBroker):
         return found
 
     def _settings(self, controller_port: int) -> dict[str, str]:
+        settings = super()._settings(controller_port)
+        protocols = settings["listener.security.protocol.map"]
         return {
-            **super()._settings(controller_port),
+            **settings,
+            "listeners": f"{settings['listeners']},JOBS://127.0.0.1:{self._jobs_port}",
+            "advertised.listeners": (
+                f"PLAINTEXT://{self.bootstrap_servers},JOBS://{self.proxied_servers}"
+            ),
+            "listener.security.protocol.map": f"{protocols},JOBS:PLAINTEXT",
             "node.id": str(self.node_id),
             "controller.quorum.voters": self._voters,
             "min.insync.replicas": str(_MAJORITY),
@@ -87,6 +106,10 @@ class KafkaCluster(KafkaBroker):
     def bootstrap_servers(self) -> str:
         return ",".join(one.bootstrap_servers for one in self.brokers)
 
+    @property
+    def proxied_servers(self) -> str:
+        return ",".join(one.proxied_servers for one in self.brokers)
+
     def start(self) -> None:
         """Start those that do not run; one alone becomes ready only where another is there."""
         with ThreadPoolExecutor(BROKERS) as pool:
@@ -109,11 +132,16 @@ class KafkaCluster(KafkaBroker):
     def log_tail(self, lines_max: int = 20) -> str:
         return "\n".join(one.log_tail(lines_max) for one in self.brokers)
 
-    def controller(self) -> ServerProcess:
+    def controller(self) -> ClusterBroker:
         """The one whose controller is the quorum's leader: a broker that is asked names any."""
         states = [one.quorum_state() for one in self.brokers]
         leader = max(states, key=lambda state: state["leaderEpoch"])["leaderId"]
         return next(one for one in self.brokers if one.node_id == leader)
+
+    def follower(self) -> ClusterBroker:
+        """One that is not the controller."""
+        controller = self.controller()
+        return next(one for one in self.brokers if one is not controller)
 
     def under_replicated(self) -> int:
         """Partitions that a broker is missing from; a rolling restart waits for none."""
