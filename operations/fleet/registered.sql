@@ -7,7 +7,7 @@ create table registering (
 )
 
 -- name: add
--- Of one text: DuckDB takes a list of Python's apart value by value.
+-- Of one text, as no name of a device, type or gateway has a comma or a semicolon: DuckDB takes a list of Python's apart value by value.
 insert into registering
 with parts as (
     select string_split(unnest(string_split($devices, ';')), ',') as part

@@ -147,7 +147,7 @@ def _defaults(aws: LocalAws) -> dict[str, str]:
 def _variables(
     folder: Path, aws: LocalAws, twins: AwsTwins, certificate: Certificate, hosts: Path
 ) -> dict[str, str]:
-    """No region: whatever needs one is told it by its arguments.
+    """No region: whatever needs one has it among its arguments.
 
     Glue gives the JVM a trust store of its own by such options, so they are no stranger to it.
     """

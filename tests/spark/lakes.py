@@ -18,6 +18,7 @@ from glue_jobs.lake.main import ensure_table
 from glue_jobs.lake.upkeep import LeaseGuard
 from tests.lease_in_memory import LeaseInMemory
 from tests.spark.lake_records import Record, Sent, read
+from tests.unit.glue_jobs.memory_files import MemoryFiles
 
 ONCE = "tracks"
 NO_CODE_TO_COMPILE = {
@@ -26,19 +27,6 @@ NO_CODE_TO_COMPILE = {
     "spark.sql.codegen.wholeStage": "false",
 }
 """For a handful of rows, compiling takes far longer than running."""
-
-
-class MemoryFiles:
-    """The folder of the checkpoints, in which nothing but the deduped streams is noted."""
-
-    def __init__(self) -> None:
-        self.written: dict[str, bytes] = {}
-
-    def read(self, name: str) -> bytes | None:
-        return self.written.get(name)
-
-    def write(self, name: str, content: bytes) -> None:
-        self.written[name] = content
 
 
 @dataclass

@@ -27,7 +27,8 @@ from glue_jobs.lake.upkeep import LeaseGuard, compacted, erased, expired
 from local.servers.localstack import LocalAws
 from tests.lease_in_memory import LeaseInMemory
 from tests.spark.lake_records import DAY_MS, NOON_MS, SCHEMA, Sent
-from tests.spark.lakes import NO_CODE_TO_COMPILE, GivenFlows, MemoryFiles
+from tests.spark.lakes import NO_CODE_TO_COMPILE, GivenFlows
+from tests.unit.glue_jobs.memory_files import MemoryFiles
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
