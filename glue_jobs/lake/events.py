@@ -5,19 +5,17 @@ to arrive; the other's waits in ``repeats``, and takes its place once a revision
 So the rows do not depend on the order in which messages come.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import reduce
 from operator import and_
 from typing import Final
 
-from pyspark import StorageLevel
 from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as F
 
 from fleetlane.events.lake.tables import EVENTS, REPEATS
-from glue_jobs.engine.persisted_rows import persisted
+from glue_jobs.engine.persisted_rows import computed, persisted
 from glue_jobs.engine.session import table_name
 from glue_jobs.lake import merging
 from glue_jobs.lake.commits import until_unopposed
@@ -67,7 +65,7 @@ def _written(
     """Append what is new; of the few messages that are contested, settle what counts."""
     there = rows.sparkSession.table(target.log.name).where(places)
     found = merging.known_rows(rows, EVENTS, "raw_id", there=there)
-    with _computed(found) as known, _computed(_contested(rows, known, facts, places)) as contested:
+    with computed(found) as known, computed(_contested(rows, known, facts, places)) as contested:
         new = rows.join(F.broadcast(known), _KEY, "left_anti")
         if contested.isEmpty():
             return merging.commit(merging.one_of_each(new, _KEY), target)
@@ -123,10 +121,10 @@ def _settled(
     raw_ids = F.broadcast(rows.select("raw_id").distinct())
     there = _rows_there(rows.sparkSession, around).join(raw_ids, "raw_id", "left_semi")
     of_batch = rows.select(*EVENTS.column_names, F.lit(_BATCH).alias(_FROM))
-    with ExitStack() as computed:
-        of_messages = computed.enter_context(_computed(of_batch.unionByName(there)))
-        of_messages = computed.enter_context(_computed(with_whether_it_counts(of_messages)))
-        claims = computed.enter_context(_computed(_claims(of_messages, around)))
+    with ExitStack() as kept:
+        of_messages = kept.enter_context(computed(of_batch.unionByName(there)))
+        of_messages = kept.enter_context(computed(with_whether_it_counts(of_messages)))
+        claims = kept.enter_context(computed(_claims(of_messages, around)))
         wins, came_from = F.col("place") == 1, F.col(_FROM)
         gone = of_messages.where(~F.col("counts"))
         if is_again or not repeats.log.has(repeats.batch):
@@ -138,16 +136,6 @@ def _settled(
         if besides is not None:
             added = added.union(besides.select(*EVENTS.column_names))
         return _changed(target, added, removed, is_always_marked=not is_again)
-
-
-@contextmanager
-def _computed(rows: DataFrame) -> Iterator[DataFrame]:
-    """Rows computed once, on disk for the block: no use of them plans or computes them again."""
-    there = rows.localCheckpoint(storageLevel=StorageLevel.DISK_ONLY)
-    try:
-        yield there
-    finally:
-        there._jdf.queryExecution().logical().rdd().unpersist(False)  # noqa: FBT003, SLF001 - no other way to it
 
 
 def _claims(of_messages: DataFrame, around: Column) -> DataFrame:

@@ -21,7 +21,7 @@ from fleetlane.events.times import DAY_MS, now_ms
 from fleetlane.events.topics import canonical_topic
 from glue_jobs.engine.checkpoint_notes import DedupedStreams, HadoopFiles
 from glue_jobs.engine.cloudwatch_metrics import published_to
-from glue_jobs.engine.persisted_rows import persisted
+from glue_jobs.engine.persisted_rows import computed
 from glue_jobs.engine.session import use_catalog
 from glue_jobs.engine.supervisor import PeriodicTask, Supervisor
 from glue_jobs.kafka.admin import KafkaAdmin, Offsets
@@ -129,10 +129,11 @@ def landed_messages(
 
         def judged(rows: LakeRows) -> DataFrame:
             messages = judged_messages(rows, positions, now_ms=asked_ms)
-            return kept.enter_context(persisted(messages))
+            return kept.enter_context(computed(messages))
 
         messages = judged(lake)
         missing = messages.where(F.col("end") == MISSING).select("id").distinct()
+        missing = kept.enter_context(computed(missing))
         if not missing.isEmpty():
             again = judged(tables.rows_around(lake, missing, hours))
             messages = messages.join(missing, "id", "left_anti").unionByName(again)

@@ -99,9 +99,8 @@ def classes_step(checkout: Checkout) -> Step:
         run_tool("Spark", module, environment=checkout.environment, log=log)
 
     title = "Spark's classes, archived for quick starts, into build/spark-classes (some 40 s)"
-    lock = (checkout.root / "uv.lock").read_text(encoding="utf-8")
-    spark = re.findall(r'^name = "pyspark"\nversion = .*$', lock, re.MULTILINE)
-    key = f"{step(checkout).key} {spark}"
+    key = key_of([checkout.root / "uv.lock"])  # it names Spark
+    key = f"{step(checkout).key} {key}"
     return Step(title=title, folder=checkout.build / "spark-classes", key=key, make=archive)
 
 

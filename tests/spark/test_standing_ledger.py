@@ -1,6 +1,6 @@
 """What the standing ledger says of each message, and its table, in a session of Spark."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import replace
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -421,6 +421,29 @@ def test_a_message_that_lands_again_hours_after_its_hour_was_checked_is_not_miss
     [hour] = landed_messages(session, tables, Flows(), [later_ms], noted(), later_ms + HOUR_MS)
 
     assert (hour.hour_ms, hour.landed, hour.parsed, hour.missing) == (later_ms, 1, 1, 0)
+
+
+class CommitsBeside(LedgerTables):
+    """Spark gives up what it cached when another commits to a table that it was read from."""
+
+    def rows_around(self, lake: LakeRows, ids: DataFrame, hours: Collection[int]) -> LakeRows:
+        ids.sparkSession.catalog.clearCache()
+        return super().rows_around(lake, ids, hours)
+
+
+def test_a_check_does_not_depend_on_what_others_commit_meanwhile(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    session = spark.newSession()
+    tables_in(tmp_path, session)
+    message = {"id": "'1lost'", "stream": "'gps'", "lane": "'standard'"}
+    place = {"topic": f"'{STANDARD}'", "partition": 0, "offset": 60, "sha256": f"'{A}'"}
+    insert(session, RAW, message | place | {"arrival_ms": NOON_MS, "kafka_ms": NOON_MS})
+    tables = CommitsBeside(session, has_archive=True)
+
+    [hour] = landed_messages(session, tables, Flows(), [NOON_MS], noted(), NOON_MS + HOUR_MS)
+
+    assert (hour.landed, hour.missing) == (1, 1)
 
 
 def test_an_event_that_another_message_gave_before_is_there_whatever_its_flow_says_by_now(
