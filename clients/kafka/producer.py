@@ -28,6 +28,9 @@ ANSWER_S: Final = 2.0
 SILENT_S_MAX: Final = 5.0
 """So long a producer that is connected may confirm nothing that it was given."""
 
+UNREACHABLE_S_MAX: Final = 30.0
+"""So long a producer may find no broker: some clients never find one that comes back."""
+
 _POLL_S: Final = 0.05
 _TAKE_OVER_S: Final = 0.005
 
@@ -51,8 +54,9 @@ class KafkaProducer:
     """Lands records, one or many at a time, from any number of threads.
 
     Opened anew by itself when idempotence is broken for good, when it is connected and confirms
-    nothing (librdkafka may wait without an end for what it had in flight), or when its token ended
-    while the process was frozen, as Lambda does between two requests.
+    nothing (librdkafka may wait without an end for what it had in flight), when it finds no broker
+    for long, or when its token ended while the process was frozen, as Lambda does between two
+    requests.
     """
 
     def __init__(
@@ -87,7 +91,7 @@ class KafkaProducer:
         self._changing = threading.Lock()
         self._polling = threading.Lock()
         self._producer = self._connect(self._configuration)
-        self._silent_since_s = math.inf
+        self._silent_since_s = self._unreachable_since_s = math.inf
         self.confirmed_s = -math.inf
         """When Kafka last confirmed a record, by ``time.monotonic``."""
 
@@ -131,7 +135,10 @@ class KafkaProducer:
                 self._silent_since_s = min(self._silent_since_s, began_s)
         else:
             deliveries = [raw_producer.Delivery(self._on_confirmed) for _ in records]
-        is_stuck = time.monotonic() - self._silent_since_s > SILENT_S_MAX
+            self._unreachable_since_s = min(self._unreachable_since_s, began_s)
+        silent_s = time.monotonic() - self._silent_since_s
+        unreachable_s = time.monotonic() - self._unreachable_since_s
+        is_stuck = silent_s > SILENT_S_MAX or unreachable_s > UNREACHABLE_S_MAX
         if is_stuck or any(raw_producer.is_fatal(delivery.error) for delivery in deliveries):
             self._replace(producer)
         return [
@@ -162,7 +169,8 @@ class KafkaProducer:
         except KafkaException:
             self._poll(producer, 0)  # Kafka's own words on why
             return False
-        self._is_connected, self._give_up_s = True, math.inf
+        self._is_connected = True
+        self._give_up_s = self._unreachable_since_s = math.inf
         return True
 
     def _produced(
@@ -208,7 +216,7 @@ class KafkaProducer:
             if self._producer is broken:
                 self._producer = self._connect(self._configuration)
                 self._is_connected, self._connect_s = False, FIRST_CONNECT_S
-                self._silent_since_s = math.inf
+                self._silent_since_s = self._unreachable_since_s = math.inf
 
     def _on_error(self, error: KafkaError) -> None:
         now_s = time.monotonic()

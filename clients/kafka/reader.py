@@ -69,10 +69,8 @@ class KafkaReader:
         token could be made for Kafka, within ten seconds.
         """
         reach = {"bootstrap.servers": bootstrap_servers, **security_configuration(security)}
-        try:
-            self._consumer = confluent_kafka.Consumer({**_READING, **reach})
-        except confluent_kafka.KafkaException as problem:
-            raise KafkaUnreadableError(str(problem)) from None
+        self._configuration = {**_READING, **reach}
+        self._consumer = self._connected()
         patterns = [*map(re.escape, topics), *([] if pattern is None else [pattern])]
         self._wanted = "|".join(patterns)
         self._is_from_end, self._since_ms = is_from_end, since_ms
@@ -109,7 +107,7 @@ class KafkaReader:
 
     def all_partitions(self) -> list[Partition]:
         """The partitions of all topics, sorted by topic; Kafka's own are among them."""
-        topics = _answered(lambda timeout_s: self._consumer.list_topics(timeout=timeout_s)).topics
+        topics = self._answered(lambda consumer, s: consumer.list_topics(timeout=s)).topics
         return [(name, one) for name, topic in sorted(topics.items()) for one in topic.partitions]
 
     def beginnings(self, partitions: Iterable[Partition]) -> dict[Partition, int]:
@@ -133,9 +131,7 @@ class KafkaReader:
         wanted = [confluent_kafka.TopicPartition(*one, time_ms) for one in partitions]
         if not wanted:
             return {}
-        found = _answered(
-            lambda timeout_s: self._consumer.offsets_for_times(wanted, timeout=timeout_s)
-        )
+        found = self._answered(lambda consumer, s: consumer.offsets_for_times(wanted, timeout=s))
         errors = [one.error for one in found if one.error is not None]
         if errors:
             raise KafkaUnreadableError(str(errors[0]))
@@ -156,7 +152,7 @@ class KafkaReader:
             if within:
                 newest_s = time.monotonic()
             elif time.monotonic() - newest_s > _SILENCE_S_MAX:
-                self._consumer.assign(_at(self._next_offsets))  # fetches that hang begin anew
+                self._begin_anew()
                 if records:
                     break  # they count as read from here on
                 raise KafkaUnreadableError(f"no record for {_SILENCE_S_MAX:.0f} s")
@@ -185,20 +181,36 @@ class KafkaReader:
                 self._next_offsets[topic, partition] = offset
 
 
+    def _answered[T](self, question: Callable[[confluent_kafka.Consumer, float], T]) -> T:
+        """Ask for a while: a topic just made, or a broker just back, has no leader at first."""
+        give_up_s = time.monotonic() + _REQUEST_TIMEOUT_S
+        while True:
+            try:
+                return question(self._consumer, max(_ASK_AGAIN_S, give_up_s - time.monotonic()))
+            except confluent_kafka.KafkaException as problem:
+                if time.monotonic() > give_up_s:
+                    self._begin_anew()
+                    raise KafkaUnreadableError(str(problem)) from None
+                time.sleep(_ASK_AGAIN_S)
+
+    def _begin_anew(self) -> None:
+        """Go on by another client: fetches may hang, and one may find no broker any more.
+
+        librdkafka 2.16 does, where the only broker was just coming back when it first asked.
+        """
+        self._consumer.close()
+        self._consumer = self._connected()
+        self._consumer.assign(_at(self._next_offsets))
+
+    def _connected(self) -> confluent_kafka.Consumer:
+        try:
+            return confluent_kafka.Consumer(self._configuration)
+        except confluent_kafka.KafkaException as problem:
+            raise KafkaUnreadableError(str(problem)) from None
+
+
 def _at(offsets: Offsets) -> list[confluent_kafka.TopicPartition]:
     return [confluent_kafka.TopicPartition(*one, offset) for one, offset in offsets.items()]
-
-
-def _answered[T](question: Callable[[float], T]) -> T:
-    """Ask Kafka for a while: a topic just made, or a broker just back, has no leader at first."""
-    give_up_s = time.monotonic() + _REQUEST_TIMEOUT_S
-    while True:
-        try:
-            return question(max(_ASK_AGAIN_S, give_up_s - time.monotonic()))
-        except confluent_kafka.KafkaException as problem:
-            if time.monotonic() > give_up_s:
-                raise KafkaUnreadableError(str(problem)) from None
-            time.sleep(_ASK_AGAIN_S)
 
 
 def _record(message: confluent_kafka.Message, topic: str, partition: int, offset: int) -> Record:

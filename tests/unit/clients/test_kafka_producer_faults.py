@@ -54,6 +54,13 @@ class Stuck(Broken):
     refusal = None
 
 
+class Unreachable(Broken):
+    """A producer beneath that finds no broker."""
+
+    def list_topics(self, topic: str, timeout: float) -> object:
+        raise KafkaException(KafkaError(KafkaError._TRANSPORT))
+
+
 class Connections:
     """Makes producers beneath of one kind, and counts them."""
 
@@ -89,6 +96,22 @@ def test_a_producer_that_is_connected_and_confirms_nothing_is_opened_anew(
     for _ in range(4):
         with pytest.raises(NotDurableError, match="no answer"):
             producer.land(RECORD)
+
+    assert connections.opened == opened
+
+
+@pytest.mark.parametrize(("unreachable_s_max", "opened"), [(0.05, 2), (60, 1)])
+def test_a_producer_that_finds_no_broker_for_long_is_opened_anew(
+    monkeypatch: pytest.MonkeyPatch, unreachable_s_max: float, opened: int
+) -> None:
+    monkeypatch.setattr("clients.kafka.producer.UNREACHABLE_S_MAX", unreachable_s_max)
+    connections = Connections(Unreachable)
+    producer = KafkaProducer(bootstrap_servers="unused", connect=connections)
+
+    for _ in range(2):
+        with pytest.raises(NotDurableError, match="no answer"):
+            producer.land(RECORD)
+        time.sleep(0.06)
 
     assert connections.opened == opened
 

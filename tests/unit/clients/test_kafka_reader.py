@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
+from confluent_kafka import Consumer, Producer, TopicPartition
 
 from clients.kafka.reader import KafkaReader, KafkaUnreadableError
 from fleetlane.events.envelope import Record
@@ -190,6 +190,23 @@ def test_a_partition_that_hangs_is_read_again_though_another_topic_goes_on(
         read = [*reader.read_available(), *reader.read_available()]
 
     assert [one.value for one in read if one.topic == "hangs"] == [b"2"]
+
+
+def test_a_client_that_finds_no_broker_any_more_is_replaced_and_reads_on(
+    write: Write, open_reader: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clients.kafka.reader._REQUEST_TIMEOUT_S", 1)
+    write("raw", b"1")
+    reader = open_reader(topics=["raw"])
+    reader.read_available()
+    write("raw", b"2")
+    reader._consumer = Consumer({"group.id": "lost", "bootstrap.servers": "127.0.0.1:1"})
+    with pytest.raises(KafkaUnreadableError):
+        reader.read_available()
+
+    read = reader.read_available()
+
+    assert values_of(read) == [b"2"]
 
 
 def test_partitions_and_where_they_begin_and_end_are_looked_up(
