@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from benchmarks.kept_numbers import write_numbers
-from benchmarks.latency.cluster import Cores, Jobs, lanes_running
+from benchmarks.latency.cluster import MACHINE, Cores, Jobs, lanes_running
 from benchmarks.latency.fast import PARTS, FastLane, Lengths, Machine
 from benchmarks.latency.percentiles import percentiles, ratios
 from benchmarks.latency.traffic import (
@@ -72,8 +72,9 @@ _SECONDS_MAX: Final = 240.0
 
 def main() -> None:
     arguments = _arguments()
-    cores = Cores.halves(is_broker_beside_fast=arguments.broker == "fast")
-    with emptied(arguments.folder) as folder, services(folder) as ready:
+    cores = Cores.halves(broker=arguments.broker)
+    java_options = MACHINE.jvm.java_options
+    with emptied(arguments.folder) as folder, services(folder, java_options=java_options) as ready:
         topics = (*RAW_TOPICS, FLEET_PARSED, PARKED, FLEET_HEARTBEATS)
         canonical = (canonical_topic(stream) for stream in STREAMS.values())
         ready.create_topics([*topics, *canonical], partitions=PARTITIONS)
@@ -221,8 +222,8 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--warm-up", type=int, default=40_000, help="messages before, a lane")
     arguments.add_argument("--fast-per-s", type=float, help="instead of 20 %% of what it can do")
     arguments.add_argument("--standard-per-s", type=float, help="likewise")
-    beside = ("fast", "others")
-    arguments.add_argument("--broker", choices=beside, default="fast", help="on whose cores")
+    beside = ("fast", "others", "all")
+    arguments.add_argument("--broker", choices=beside, default="all", help="on whose cores")
     runs = (*PARTS, "micro_batches", "shipped", "exchanged")
     arguments.add_argument("--only", nargs="*", choices=runs, default=runs)
     return arguments.parse_args()

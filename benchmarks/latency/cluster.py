@@ -31,15 +31,17 @@ class Cores:
     broker: frozenset[int]
 
     @classmethod
-    def halves(cls, *, is_broker_beside_fast: bool) -> Self:
+    def halves(cls, *, broker: str) -> Self:
         """Two halves of what this process may use: one for the fast lane, one for the others.
 
-        Nothing is kept apart where there is one core alone.
+        Broker and sender have the ``fast`` half, the ``others``', or ``all``. Nothing is kept apart
+        where there is one core alone.
         """
         cores = sorted(os.sched_getaffinity(0))
         half = max(1, len(cores) // 2)
         fast, others = frozenset(cores[:half]), frozenset(cores[half:] or cores)
-        return cls(fast=fast, others=others, broker=fast if is_broker_beside_fast else others)
+        of_broker = {"fast": fast, "others": others, "all": frozenset(cores)}
+        return cls(fast=fast, others=others, broker=of_broker[broker])
 
     def __str__(self) -> str:
         named = (("fast", self.fast), ("other lanes", self.others), ("broker, sender", self.broker))

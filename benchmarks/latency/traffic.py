@@ -33,7 +33,8 @@ STREAMS: Final[Mapping[Lane, str]] = {
 _ALL_OUT_S_MAX: Final = 30.0
 _QUIET_S: Final = 12.0
 _LOOK_EVERY_S: Final = 0.2
-_LINGER_MS: Final = 1
+_LINGER_MS: Final = {Lane.FAST: 1, Lane.STANDARD: 50, Lane.SLOW: 50}
+"""A request to the broker for each of some hundred messages a second would cost it half a core."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +126,7 @@ class Traffic:
         )
 
     def _sender(self, load: Load, seconds: float, stop: Event) -> Thread:
-        producer = raw_producer(self._services, linger_ms=_LINGER_MS)
+        producer = raw_producer(self._services, linger_ms=_LINGER_MS[load.lane])
         numbers = count()
 
         def next_record() -> Record:

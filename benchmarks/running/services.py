@@ -1,7 +1,7 @@
 """A real broker, and S3 with the flows and their parsers."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -130,10 +130,10 @@ def _led[T](ask: Callable[[], T]) -> T:
 
 
 @contextmanager
-def services(folder: Path) -> Iterator[Services]:
-    """Start broker and S3 in ``folder``; both are stopped at the end."""
+def services(folder: Path, *, java_options: Sequence[str] = ()) -> Iterator[Services]:
+    """Start broker, with such a JVM, and S3 in ``folder``; both are stopped at the end."""
     broker = KafkaBroker(
-        folder / "kafka", jars=BROKER_JARS, heap_mb=_BROKER_HEAP_MB, java_options=()
+        folder / "kafka", jars=BROKER_JARS, heap_mb=_BROKER_HEAP_MB, java_options=java_options
     )
     aws = LocalAws(folder / "aws", environment=LOCALSTACK_ENVIRONMENT)
     try:

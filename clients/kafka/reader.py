@@ -180,7 +180,6 @@ class KafkaReader:
             elif error.code() == confluent_kafka.KafkaError._PARTITION_EOF:  # noqa: SLF001
                 self._next_offsets[topic, partition] = offset
 
-
     def _answered[T](self, question: Callable[[confluent_kafka.Consumer, float], T]) -> T:
         """Ask for a while: a topic just made, or a broker just back, has no leader at first."""
         give_up_s = time.monotonic() + _REQUEST_TIMEOUT_S

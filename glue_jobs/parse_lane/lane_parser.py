@@ -56,6 +56,7 @@ class LaneParser:
         """
         self._lane, self._budgets, self._parsers = budgets.lane, budgets, parsers
         self._payloads, self._now_ms = payloads, now_ms
+        self.sandboxes = sandboxes
         self._parse = partial(sandboxes.parsed, children_max=budgets.children_max)
         self._slow_path = SlowPath(parsers=parsers, payloads=payloads, budgets=budgets)
         self._halt = halt

@@ -1,8 +1,8 @@
 """Records that come one by one, taken together where several wait."""
 
 import threading
-from collections.abc import Iterable, Iterator
-from queue import Queue
+from collections.abc import Callable, Iterable, Iterator
+from queue import Empty, Queue
 from typing import Final
 
 import pyarrow as pa
@@ -12,13 +12,18 @@ WAITING_MAX: Final = 256
 """So many batches of Spark's wait at most, each of a record, which may have a megabyte."""
 
 GATHERED_BYTES_MAX: Final = 8 << 20
+QUIET_S: Final = 0.1
 
 type _Waiting = Queue[pa.RecordBatch | BaseException]
 """Batches, and behind the last one what reading ended by: ``StopIteration``, or an error."""
 
 
-def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def gathered(
+    batches: Iterable[pa.RecordBatch], on_quiet: Callable[[], None] = lambda: None
+) -> Iterator[pa.RecordBatch]:
     """Give records as soon as they come, and in one batch what came while the last was worked on.
+
+    ``on_quiet`` is called where none comes for ``QUIET_S``.
 
     Each for itself, a burst's records would cost a round trip to the sandbox and a hundred calls of
     Arrow's each. A thread reads on meanwhile.
@@ -26,7 +31,7 @@ def gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     waiting: _Waiting = Queue(WAITING_MAX)
     threading.Thread(target=_read, args=(batches, waiting), daemon=True).start()
     while True:
-        found, ended = _taken(waiting)
+        found, ended = _taken(waiting, on_quiet)
         if found:
             yield pa.concat_batches(found)
         if isinstance(ended, StopIteration):
@@ -45,11 +50,17 @@ def _read(batches: Iterable[pa.RecordBatch], waiting: _Waiting) -> None:
         waiting.put(StopIteration())
 
 
-def _taken(waiting: _Waiting) -> tuple[list[pa.RecordBatch], BaseException | None]:
+def _taken(
+    waiting: _Waiting, on_quiet: Callable[[], None]
+) -> tuple[list[pa.RecordBatch], BaseException | None]:
     """Wait for a batch, and take all that are there with it; and the end, if it is."""
     found, found_bytes = list[pa.RecordBatch](), 0
     while not found or (found_bytes <= GATHERED_BYTES_MAX and not waiting.empty()):
-        one = waiting.get()
+        try:
+            one = waiting.get(timeout=QUIET_S)
+        except Empty:
+            on_quiet()
+            one = waiting.get()
         if isinstance(one, BaseException):
             return found, one
         found.append(one)

@@ -25,6 +25,9 @@ from glue_jobs.parse_lane.results.output_batches import OutputBatches
 
 HEARTBEAT_INTERVAL_S: Final = 0.5
 
+_DELIVERIES_TOGETHER_S: Final = 0.02
+"""Only a batch's end waits for confirmations: three of a message would wake a thread thrice."""
+
 _RUN: Final = "spark.jobGroup.id"
 _log = logging.getLogger(__name__)
 
@@ -40,13 +43,15 @@ def parsing_in_real_time(arguments: ParseLaneArguments) -> ParseBatches:
         worker = _worker(arguments)
         with worker.task() as progress:
             lane_parser = lane_parser_of(arguments)
-            for number, records in enumerate(gathered(batches)):
-                taken = _taken(progress, records)
-                for outputs in parsed_batches(lane_parser, [records]):
-                    progress.count(worker.sink.write(outputs, progress, taken))
-                progress.parsed(taken)
-                if not number:  # not at the end, where the next batch would wait for it
-                    freeze_loaded()
+            sandboxes = lane_parser.sandboxes
+            with sandboxes.awake():
+                for number, records in enumerate(gathered(batches, on_quiet=sandboxes.rest)):
+                    taken = _taken(progress, records)
+                    for outputs in parsed_batches(lane_parser, [records]):
+                        progress.count(worker.sink.write(outputs, progress, taken))
+                    progress.parsed(taken)
+                    if not number:  # not at the end, where the next batch would wait for it
+                        freeze_loaded()
             progress.wait_until_durable(DELIVERY_TIMEOUT_S)
         yield OutputBatches().taken()
 
@@ -103,6 +108,7 @@ class Worker:
         while not self._is_closed:
             try:
                 self.sink.serve(HEARTBEAT_INTERVAL_S / 2)
+                time.sleep(_DELIVERIES_TOGETHER_S)
             except KafkaException as problem:  # no more can be written; what is silent is noticed
                 _log.error("a worker ends, for its producer did: %s", problem)
                 os._exit(1)

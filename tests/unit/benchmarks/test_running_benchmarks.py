@@ -111,8 +111,10 @@ def test_a_process_is_pinned_and_its_memory_counts() -> None:
     assert resident_mib > 0
 
 
-def test_the_fast_lane_shares_its_cores_with_the_broker_alone() -> None:
-    cores = Cores.halves(is_broker_beside_fast=True)
+@pytest.mark.parametrize("broker", ["fast", "others", "all"])
+def test_the_lanes_have_halves_and_the_broker_what_is_asked_for(broker: str) -> None:
+    cores = Cores.halves(broker=broker)
 
-    assert cores.broker == cores.fast
-    assert cores.fast | cores.others == os.sched_getaffinity(0)
+    both = cores.fast | cores.others
+    assert both == os.sched_getaffinity(0)
+    assert cores.broker == {"fast": cores.fast, "others": cores.others, "all": both}[broker]

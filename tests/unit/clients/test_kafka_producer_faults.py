@@ -54,13 +54,6 @@ class Stuck(Broken):
     refusal = None
 
 
-class Unreachable(Broken):
-    """A producer beneath that finds no broker."""
-
-    def list_topics(self, topic: str, timeout: float) -> object:
-        raise KafkaException(KafkaError(KafkaError._TRANSPORT))
-
-
 class Connections:
     """Makes producers beneath of one kind, and counts them."""
 

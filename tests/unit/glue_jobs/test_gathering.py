@@ -7,7 +7,7 @@ from queue import Queue
 import pyarrow as pa
 import pytest
 
-from glue_jobs.parse_lane.real_time.gathering import gathered
+from glue_jobs.parse_lane.real_time.gathering import QUIET_S, gathered
 
 
 def batch_of(*numbers: int | None) -> pa.RecordBatch:
@@ -37,6 +37,19 @@ def test_a_record_that_is_alone_is_given_at_once() -> None:
 
     assert [one.column("number").to_pylist() for one in (first, second)] == [[1], [2]]
     assert list(found) == []
+
+
+def test_where_none_comes_for_a_while_it_is_said_once() -> None:
+    queue, said = Queue[pa.RecordBatch | None](), Queue[str]()
+    found = gathered(from_queue(queue), on_quiet=lambda: said.put("quiet"))
+
+    threading.Timer(5 * QUIET_S, queue.put, [batch_of(1)]).start()
+    first = next(found)
+    queue.put(None)
+
+    assert first.column("number").to_pylist() == [1]
+    assert list(found) == []
+    assert said.qsize() == 1
 
 
 def test_what_came_meanwhile_is_one_batch_without_markers_in_order() -> None:

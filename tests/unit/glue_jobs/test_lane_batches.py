@@ -1,6 +1,7 @@
 """Many records at once: each has its outputs, whatever flow and parser it is for."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 import pytest
@@ -45,6 +46,11 @@ class BusyParsers:
 
     def loaded(self, program: Program, owner: str) -> Loaded:
         return Loaded()
+
+    def awake(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def rest(self) -> None: ...
 
     def jail_problems(self) -> dict[str, str]:
         return {}

@@ -3,6 +3,7 @@
 import errno
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,11 @@ class LoadsAll:
 
     def loaded(self, program: Program, owner: str) -> Loaded:
         return Loaded()
+
+    def awake(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def rest(self) -> None: ...
 
     def jail_problems(self) -> dict[str, str]:
         return {}

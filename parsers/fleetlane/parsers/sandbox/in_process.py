@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 
 from fleetlane.parsers.contract import Parser, accepts_buffer
@@ -48,6 +49,12 @@ class InProcess:
         if isinstance(parser, Attempt):
             return Loaded(parser.detail)
         return Loaded(accepts_buffer=accepts_buffer(parser))
+
+    def awake(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def rest(self) -> None:
+        """Nothing runs on by itself."""
 
     def jail_problems(self) -> dict[str, str]:
         return {"all": "this is not Linux"}

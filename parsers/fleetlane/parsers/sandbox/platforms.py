@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
@@ -18,6 +19,10 @@ class ParsesRuns(Protocol):
     ) -> Iterator[Result]: ...
 
     def loaded(self, program: Program, owner: str) -> Loaded: ...
+
+    def awake(self) -> AbstractContextManager[None]: ...
+
+    def rest(self) -> None: ...
 
     def jail_problems(self) -> dict[str, str]: ...
 

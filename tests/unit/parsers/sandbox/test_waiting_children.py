@@ -1,10 +1,12 @@
 """What a parser's process does while no run is given to it: nothing."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
 
+from fleetlane.parsers.sandbox.budgets import TimeBudget
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
@@ -59,6 +61,44 @@ def test_a_child_that_waited_parses_the_next_run(sandboxes: Sandboxes, busy: Pro
 
     assert outcomes.verdicts == {0: Verdict.OK, 1: Verdict.OK}
     assert children_of(sandboxes._zygote.pid) == [child]
+
+
+def test_a_child_goes_on_while_it_may_and_stands_still_afterwards(
+    sandboxes: Sandboxes, busy: Program
+) -> None:
+    with sandboxes.awake():
+        outcomes_of(sandboxes, run_of(busy, [b""], parse_s=2))
+        [child] = children_of(sandboxes._zygote.pid)
+        time.sleep(0.1)
+        stood_still = is_stopped(child)
+
+    assert not stood_still
+    assert wait_until(lambda: is_stopped(child))
+
+
+def test_a_child_that_went_on_stands_still_once_another_parses(
+    sandboxes: Sandboxes, busy: Program
+) -> None:
+    with sandboxes.awake():
+        outcomes_of(sandboxes, run_of(busy, [b""], parse_s=2))
+        [child] = children_of(sandboxes._zygote.pid)
+        outcomes_of(sandboxes, run_of(program("json", None), [b"{}"], parse_s=2))
+
+        assert wait_until(lambda: is_stopped(child))
+
+
+def test_a_child_is_charged_for_what_it_does_while_it_goes_on(
+    sandboxes: Sandboxes, busy: Program
+) -> None:
+    budget = TimeBudget(flow_s_max=100)
+    run = run_of(busy, [b""], parse_s=2)
+    with sandboxes.awake():
+        outcomes_of(sandboxes, run, budget)
+        before_us = budget.left_us(run.assignment)
+        time.sleep(0.5)
+        outcomes_of(sandboxes, run, budget)
+
+    assert before_us - budget.left_us(run.assignment) > 100_000
 
 
 def test_a_child_gives_back_the_memory_that_large_messages_took(sandboxes: Sandboxes) -> None:

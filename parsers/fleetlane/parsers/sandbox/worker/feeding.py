@@ -77,9 +77,10 @@ class Feeding:
             yield from self._step()
             self._write()
 
-    def close(self) -> None:
+    def close(self, *, stays_awake: bool) -> None:
         """Leave the child to the next run, whether or not this one is done."""
-        self._children.rest(is_busy=bool(self._asked))
+        if self._asked or not stays_awake:
+            self._children.rest(is_busy=bool(self._asked))
         for chunk in self._chunks:
             self._slots.release(chunk)
 

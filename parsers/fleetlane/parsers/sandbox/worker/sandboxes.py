@@ -2,6 +2,7 @@
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Final
@@ -61,6 +62,8 @@ class Sandboxes:
         self._retries = retry_rate_limits(shared) if retries is None else retries
         self._loads, self._waiting_bytes_max = Loads(loads_s_max), waiting_bytes_max
         self._children: OrderedDict[tuple[Program, int], Children] = OrderedDict()
+        self._awake: Children | None = None
+        self._stays_awake = False
 
     def jail_problems(self) -> dict[str, str]:
         """What is wrong with parts of the jail on this system, by part; nothing if it is whole."""
@@ -83,14 +86,37 @@ class Sandboxes:
             Feeding(run, range(*part), self._of(program, owner, n), budget, sharers=sharers)
             for n, part in enumerate(pairwise(ends))
         ]
+        first = self._of(program, owner)
+        if self._awake is not first:
+            self.rest()
         try:
             for feeding in feedings[1:]:
                 feeding.begin()
             for feeding in feedings:
                 yield from feeding.results()
         finally:
-            for feeding in feedings:
-                feeding.close()
+            for number, feeding in enumerate(feedings):
+                feeding.close(stays_awake=self._stays_awake and not number)
+            self._awake = first if self._stays_awake else None
+
+    @contextmanager
+    def awake(self) -> Iterator[None]:
+        """Within it a child that has parsed goes on, until another parses or at ``rest``.
+
+        Its flow is charged with the next message for what it does meanwhile.
+        """
+        self._stays_awake = True
+        try:
+            yield
+        finally:
+            self._stays_awake = False
+            self.rest()
+
+    def rest(self) -> None:
+        """Stop the child that is awake: with no next message nobody would be charged."""
+        if self._awake is not None:
+            self._awake.rest(is_busy=False)
+            self._awake = None
 
     def loaded(self, program: Program, owner: str) -> Loaded:
         """Have a child load the program, if none has: ``owner`` has less time for it."""
