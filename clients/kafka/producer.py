@@ -169,8 +169,7 @@ class KafkaProducer:
         except KafkaException:
             self._poll(producer, 0)  # Kafka's own words on why
             return False
-        self._is_connected = True
-        self._give_up_s = self._unreachable_since_s = math.inf
+        self._on_reached()
         return True
 
     def _produced(
@@ -226,7 +225,11 @@ class KafkaProducer:
 
     def _on_confirmed(self) -> None:
         self.confirmed_s, self._silent_since_s = time.monotonic(), math.inf
-        self._is_connected, self._give_up_s = True, math.inf
+        self._on_reached()
+
+    def _on_reached(self) -> None:
+        self._is_connected = True
+        self._give_up_s = self._unreachable_since_s = math.inf
 
     def _not_durable(
         self, record: ProducerRecord, delivery: raw_producer.Delivery, began_s: float

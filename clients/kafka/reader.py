@@ -197,8 +197,9 @@ class KafkaReader:
 
         librdkafka 2.16 does, where the only broker was just coming back when it first asked.
         """
+        fresh = self._connected()
         self._consumer.close()
-        self._consumer = self._connected()
+        self._consumer = fresh
         self._consumer.assign(_at(self._next_offsets))
 
     def _connected(self) -> confluent_kafka.Consumer:

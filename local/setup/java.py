@@ -99,8 +99,8 @@ def classes_step(checkout: Checkout) -> Step:
         run_tool("Spark", module, environment=checkout.environment, log=log)
 
     title = "Spark's classes, archived for quick starts, into build/spark-classes (some 40 s)"
-    key = key_of([checkout.root / "uv.lock"])  # it names Spark
-    key = f"{step(checkout).key} {key}"
+    spark_key = key_of([checkout.root / "uv.lock"])
+    key = f"{step(checkout).key} {spark_key}"
     return Step(title=title, folder=checkout.build / "spark-classes", key=key, make=archive)
 
 

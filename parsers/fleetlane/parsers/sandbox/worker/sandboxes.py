@@ -82,12 +82,12 @@ class Sandboxes:
         sharers = max(1, min(messages, most))
         ends = [messages * place // sharers for place in range(sharers + 1)]
         program, owner = run.program, run.assignment.flow.owner
+        children = [self._of(program, owner, number) for number in range(sharers)]
         feedings = [
-            Feeding(run, range(*part), self._of(program, owner, n), budget, sharers=sharers)
-            for n, part in enumerate(pairwise(ends))
+            Feeding(run, range(*part), each, budget, sharers=sharers)
+            for each, part in zip(children, pairwise(ends), strict=True)
         ]
-        first = self._of(program, owner)
-        if self._awake is not first:
+        if self._awake is not children[0]:
             self.rest()
         try:
             for feeding in feedings[1:]:
@@ -97,7 +97,7 @@ class Sandboxes:
         finally:
             for number, feeding in enumerate(feedings):
                 feeding.close(stays_awake=self._stays_awake and not number)
-            self._awake = first if self._stays_awake else None
+            self._awake = children[0] if self._stays_awake else None
 
     @contextmanager
     def awake(self) -> Iterator[None]:
