@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from clients.kafka.reader import KafkaReader
 from fleetlane.events.envelope import Record
-from fleetlane.events.lake.tables import LakeTable
+from fleetlane.events.lake.tables import EVENTS, PARSED, RAW, RECEIVED, LakeTable
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Parsed, parsed_from
 from fleetlane.events.topics import FLEET_PARSED
@@ -24,6 +24,8 @@ from tests.rehearsal.failures import failure_of, watching
 from tests.rehearsal.messages import lake_of, land, reckon
 
 LAKE: Final = "lake"
+_KEPT: Final = (EVENTS, RECEIVED, PARSED, RAW)
+"""Tables with a row a message or more."""
 STANDING_LEDGER: Final = "standing_ledger"
 """No query: what it does is in its table."""
 
@@ -75,11 +77,16 @@ def kept_by(
     engine: Engine, receipts: Sequence[Receipt], process: ServerProcess, *, limit_s: float
 ) -> Ledger:
     """Wait until the lake's application has all in its tables; raises as ``parsed_by`` does."""
-    wait = watching(process)
+    wait, ends_s = watching(process), time.monotonic() + limit_s
     ledger = reckon(engine.stage, receipts, within_s=limit_s, wait=wait, has_lake=True)
     if not ledger.is_balanced:
         raise failure_of(process, f"not in the lake in {limit_s:g} s: {ledger.line()}")
     _wait_for_commits(engine, LAKE, process, limit_s=limit_s)
+    # A table's first batch may have begun before any of its rows was in Kafka.
+    while min((rows := _rows(engine.stage, _KEPT)).values()) < len(receipts):
+        if time.monotonic() > ends_s:
+            raise failure_of(process, f"not in the lake in {limit_s:g} s: {rows}")
+        wait(1)
     return ledger
 
 
@@ -121,7 +128,7 @@ def _batches(engine: Engine) -> Mapping[str, int]:
     return {one: committed(engine.stage, one) for one in writers}
 
 
-def rows_of(stage: DeployedStage, tables: Sequence[LakeTable]) -> dict[str, int]:
+def _rows(stage: DeployedStage, tables: Sequence[LakeTable]) -> dict[str, int]:
     """How many rows some tables of the lake have."""
     with lake_of(stage) as catalog:
         database = catalog.properties["database"]

@@ -9,6 +9,7 @@ import pytest
 from fleetlane.parsers.sandbox.budgets import TimeBudget
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.stopwatch import cpu_ns
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
 from tests.unit.parsers.sandbox.conftest import Install, children_of, outcomes_of, program, run_of
 from tests.unit.parsers.sandbox.machine import descendants_of, wait_until
@@ -94,8 +95,9 @@ def test_a_child_is_charged_for_what_it_does_while_it_goes_on(
     run = run_of(busy, [b""], parse_s=2)
     with sandboxes.awake():
         outcomes_of(sandboxes, run, budget)
-        before_us = budget.left_us(run.assignment)
-        time.sleep(0.5)
+        [child] = children_of(sandboxes._zygote.pid)
+        before_us, used_ns = budget.left_us(run.assignment), cpu_ns(child)[0]
+        assert wait_until(lambda: cpu_ns(child)[0] - used_ns > 400_000_000)
         outcomes_of(sandboxes, run, budget)
 
     assert before_us - budget.left_us(run.assignment) > 100_000
