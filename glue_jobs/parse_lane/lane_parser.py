@@ -15,6 +15,7 @@ from fleetlane.events.envelope_reading import message_from
 from fleetlane.events.lanes import BulkCause, Lane
 from fleetlane.events.metadata import OVER_BUDGET, Deferral, Outcome, Parsed, parsed_value
 from fleetlane.events.topics import FLEET_PARSED, RawTopic
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns
 from fleetlane.parsers.sandbox.results import Attempt, NotedAttempts
 from glue_jobs.parse_lane.budgets import FlowBudgets
@@ -28,13 +29,13 @@ from glue_jobs.parse_lane.reading.raw_batches import RawBatch, RawRecord, record
 from glue_jobs.parse_lane.reading.runs import WaitingMessages, WaitingRun
 from glue_jobs.parse_lane.reading.slow_path import Failed, SlowPath
 from glue_jobs.parse_lane.results import rerouted
-from glue_jobs.parse_lane.results.output_batches import OutputRecord, canonical_batch
+from glue_jobs.parse_lane.results.output_batches import OutputRecord
 from glue_jobs.parse_lane.results.parsed_rows import ParsedBatch, good_and_others, parsed_rows
 
 _UNCHARGED_PARKING_S: Final = 0.001
 
-type Output = OutputRecord | pa.RecordBatch
-"""Single records, or many as a batch of ``OUTPUT_SCHEMA``."""
+type Output = OutputRecord | CanonicalRecords | pa.RecordBatch
+"""Single records, or many: canonical ones, or others as a batch of ``OUTPUT_SCHEMA``."""
 
 
 class LaneParser:
@@ -109,6 +110,8 @@ class LaneParser:
         Those of the fast path among them come with the reason why they have none, or must wait.
         """
         slow = dict.fromkeys(np.flatnonzero(~fast.is_fast).tolist())
+        if len(slow) == len(batch):
+            return slow
         refused = dict[int, NoParser | None]()
         for rows in fast.kinds(self._parsers.flows):
             record = record_at(batch, int(rows[0]))
@@ -128,7 +131,7 @@ class LaneParser:
         parsed = list[ParsedBatch]()
         for waiting_run in waiting.taken(until):
             for result in self._parse(waiting_run.run, self._budgets.time):
-                yield canonical_batch(result.records)
+                yield result.records
                 self._budgets.charge_output(waiting_run.chosen.assignment, result.records)
                 attempts = result.attempts
                 if isinstance(attempts, NotedAttempts):
@@ -136,7 +139,7 @@ class LaneParser:
                     good, attempts = good_and_others(
                         attempts, result.records, waiting_run, parsed_ms=now_ms
                     )
-                    if len(good.places):  # the slow path alone has no columns
+                    if good is not None:
                         parsed.append(good)
                 for place, attempt in attempts:
                     yield from self._after(waiting_run, place, attempt)

@@ -102,7 +102,7 @@ def parsed_batches(
                 if rows.is_full:
                     yield rows.taken()
             elif len(output):
-                yield from columns.add(output)
+                yield from columns.add(output_batches.as_batch(output))
     except BlockedError:  # what stood before is not held up by it
         yield from columns.taken()
         yield rows.taken()

@@ -44,7 +44,7 @@ LAKE_RECORDS_PER_BATCH_MAX: Final = 40_000
 LAKE_JOBS: Final = (
     f"lake --tables {LakeTables.EVENTS}; lake --tables {LakeTables.FLEET};"
     f" lake --tables {LakeTables.ARCHIVE} --lake_trigger_ms 15000;"
-    " standing_ledger --ledger_interval_s 15"
+    " standing_ledger --ledger_interval_s 30"
 )
 
 

@@ -42,6 +42,7 @@ _WARM_UP_S: Final = 40.0
 _PHASE_S: Final = 60.0
 _UNMEASURED_S: Final = 5.0
 _CALM_S_MAX: Final = 90.0
+_CALM_CHECK_S: Final = 5.0
 _CALM_WAITING_MAX: Final = 20
 _SETTLING: Final = SettlingLimits(deadline_s=900.0, quiet_s=420.0)
 _LAKE_SETTLING: Final = SettlingLimits(deadline_s=300.0, quiet_s=300.0, poll_interval_s=10.0)
@@ -133,9 +134,10 @@ class HostileRun:
         return began_ms + round(1_000 * _UNMEASURED_S), now_ms()
 
     def _wait_for_calm(self) -> None:
+        """The honest go on: a platform that has nothing to do for a minute ends its workers."""
         give_up_s = time.monotonic() + _CALM_S_MAX
         while time.monotonic() < give_up_s:
-            time.sleep(1)
+            self.traffic.phase(_CALM_CHECK_S, is_attacked=False)
             if sum(self.arrivals.outcomes.waiting().values()) <= _CALM_WAITING_MAX:
                 return
 

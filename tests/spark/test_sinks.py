@@ -38,7 +38,7 @@ RECORDS = [
     ),
 ]
 
-type Write = Callable[[pa.RecordBatch], None]
+type Write = Callable[[list[OutputRecord]], None]
 
 
 @pytest.fixture
@@ -54,8 +54,8 @@ def arguments(kafka_broker: KafkaBroker) -> JobArguments:
 
 
 def by_spark(spark: SparkSession, arguments: JobArguments) -> Write:
-    def write(batch: pa.RecordBatch) -> None:
-        records = spark.createDataFrame(pa.Table.from_batches([batch]))
+    def write(outputs: list[OutputRecord]) -> None:
+        records = spark.createDataFrame(pa.Table.from_batches([batch_of(outputs)]))
         with_content_type(records).write.format("kafka").options(**sink_options(arguments)).save()
 
     return write
@@ -80,11 +80,11 @@ def served(arguments: JobArguments) -> Iterator[WorkerSink]:
 
 
 def by_worker(_spark: SparkSession, arguments: JobArguments) -> Write:
-    def write(batch: pa.RecordBatch) -> None:
+    def write(outputs: list[OutputRecord]) -> None:
         with served(arguments) as sink:
             progress = TaskProgress("run", 0)
             taken = progress.take("raw.fast", 0, range(1), lag_ms=0)
-            sink.write(batch, progress, taken)
+            sink.write(outputs, progress, taken)
             progress.parsed(taken)
             progress.wait_until_durable(30)
             assert progress.heartbeat().durable_offset == 1
@@ -105,7 +105,7 @@ def written(arguments: JobArguments, write: Write) -> dict[tuple[object, ...], i
     reader = KafkaReader(arguments.kafka_bootstrap_servers, topics=TOPICS, is_from_end=True)
     with closing(reader):
         reader.read_available()
-        write(batch_of(RECORDS))
+        write(RECORDS)
         for one in reader.read_available():
             counts[as_written(one)] += 1
     return counts
@@ -134,7 +134,7 @@ def test_a_record_that_kafka_refuses_ends_the_task(arguments: JobArguments) -> N
     with served(arguments) as sink:
         progress = TaskProgress("run", 0)
         taken = progress.take("raw.fast", 0, range(1), lag_ms=0)
-        sink.write(batch_of([refused]), progress, taken)
+        sink.write([refused], progress, taken)
 
         with pytest.raises(NotDurableError, match=r"canonical\.of-no-topic"):
             progress.wait_until_durable(30)

@@ -33,7 +33,7 @@ def gathered(
     while True:
         found, ended = _taken(waiting, on_quiet)
         if found:
-            yield pa.concat_batches(found)
+            yield found[0] if len(found) == 1 else pa.concat_batches(found)
         if isinstance(ended, StopIteration):
             return
         if ended is not None:
@@ -71,4 +71,6 @@ def _taken(
 def without_markers(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Leave out the empty rows that stand behind records: each only shows that its record ended."""
     topics = batch.column("topic")
+    if topics.null_count == len(batch):
+        return batch.slice(0, 0)
     return batch.filter(pc.is_valid(topics)) if topics.null_count else batch

@@ -1,21 +1,24 @@
 """What a worker writes to Kafka itself, as Spark's sink would: to the same partitions, alike."""
 
-from collections.abc import Mapping
-from itertools import batched
+from collections.abc import Iterable, Mapping
+from itertools import batched, starmap
 from typing import Any, Final
 
-import pyarrow as pa
 from confluent_kafka import Producer
 
 from clients.kafka.raw_producer import producer_configuration
 from clients.kafka.security import security_configuration
 from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
+from fleetlane.events.envelope import Header
 from fleetlane.events.job_arguments import KafkaSecurity
 from fleetlane.events.metadata import METADATA_CONTENT_TYPE
 from fleetlane.events.topics import METADATA_TOPICS, REROUTED_BYTES_MAX
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from glue_jobs.parse_lane.lane_metrics import output_counts
+from glue_jobs.parse_lane.lane_parser import Output
 from glue_jobs.parse_lane.real_time.progress import MESSAGES_MAX, Taken, TaskProgress
+from glue_jobs.parse_lane.results.output_batches import OutputRecord
 
 DELIVERY_TIMEOUT_S: Final = 120.0
 """As long as Kafka's own client for Java tries."""
@@ -26,11 +29,9 @@ _BEGUN_TOGETHER: Final = 100
 _LINGER_MS: Final = 1
 """So that the events of one message come to the broker in one request, not in one each."""
 
-type _Header = tuple[str, str | bytes | None]
-
 
 class WorkerSink:
-    """Writes batches of ``OUTPUT_SCHEMA``. One thread writes; another one serves deliveries.
+    """Writes what a lane's parser gives. One thread writes; another one serves deliveries.
 
     Records of a key come to the partition that Kafka's client for Java chooses.
     """
@@ -49,18 +50,32 @@ class WorkerSink:
             }
         )
 
-    def write(self, batch: pa.RecordBatch, task: TaskProgress, taken: Taken) -> Mapping[str, int]:
-        """Hand records over, and count what they are, by ``LaneMetric``'s names.
+    def write(
+        self, outputs: Iterable[Output], task: TaskProgress, taken: Taken
+    ) -> Mapping[str, int]:
+        """Hand over what comes of some records, canonical ones first; count the others.
 
-        Blocks while too much is on its way. Raises ``NotDurableError`` if a record before failed.
+        The counts are by ``LaneMetric``'s names. Blocks while too much is on its way. Raises
+        ``NotDurableError`` if a record before failed.
         """
-        topics, keys, values, headers = (column.to_pylist() for column in batch.columns)
-        rows = zip(topics, keys, values, headers, strict=True)
-        for outputs in batched(rows, _BEGUN_TOGETHER, strict=False):
-            on_delivery = task.begin_outputs(taken, len(outputs))
-            for topic, key, value, pairs in outputs:
-                self._produce(topic, key, value, _headers(topic, pairs), on_delivery)
-        return output_counts(topics, values)
+        others = list[OutputRecord]()
+        for output in outputs:
+            if isinstance(output, OutputRecord):
+                others.append(output)
+            elif isinstance(output, CanonicalRecords):
+                self._hand_over(starmap(OutputRecord, output), task, taken)
+            else:
+                columns = (column.to_pylist() for column in output.columns)
+                others += starmap(OutputRecord, zip(*columns, strict=True))
+        self._hand_over(others, task, taken)
+        return output_counts([one.topic for one in others], [one.value for one in others])
+
+    def _hand_over(self, records: Iterable[OutputRecord], task: TaskProgress, taken: Taken) -> None:
+        for some in batched(records, _BEGUN_TOGETHER, strict=False):
+            on_delivery = task.begin_outputs(taken, len(some))
+            for topic, key, value, pairs in some:
+                headers = _content_type(topic) if pairs is None else pairs
+                self._produce(topic, key, value, headers, on_delivery)
 
     def serve(self, timeout_s: float) -> None:
         """Call what waits for deliveries; blocks until there is one, or for so long."""
@@ -71,7 +86,7 @@ class WorkerSink:
         self._producer.produce(topic, value=value)
 
     def _produce(
-        self, topic: str, key: bytes | None, value: bytes | None, headers: list[_Header], done: Any
+        self, topic: str, key: bytes | None, value: bytes | None, headers: list[Any], done: Any
     ) -> None:
         while True:
             try:
@@ -83,10 +98,8 @@ class WorkerSink:
                 self._producer.poll(_FULL_POLL_S)
 
 
-def _headers(topic: str, pairs: list[dict[str, Any]] | None) -> list[_Header]:
-    """As ``with_content_type`` gives them to Spark's sink."""
-    if pairs is not None:
-        return [(pair["key"], pair["value"]) for pair in pairs]
+def _content_type(topic: str) -> list[Header]:
+    """As ``with_content_type`` gives it to Spark's sink."""
     is_metadata = topic in METADATA_TOPICS
     content_type = METADATA_CONTENT_TYPE if is_metadata else CANONICAL_CONTENT_TYPE
     return [(ce.CONTENT_TYPE, content_type.encode())]

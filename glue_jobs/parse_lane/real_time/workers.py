@@ -17,7 +17,7 @@ from clients.kafka.producer import NotDurableError
 from fleetlane.events.job_arguments import ParseLaneArguments
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import FLEET_HEARTBEATS
-from glue_jobs.parse_lane.parse import ParseBatches, freeze_loaded, lane_parser_of, parsed_batches
+from glue_jobs.parse_lane.parse import ParseBatches, freeze_loaded, lane_parser_of
 from glue_jobs.parse_lane.real_time.gathering import gathered
 from glue_jobs.parse_lane.real_time.progress import Taken, TaskProgress
 from glue_jobs.parse_lane.real_time.worker_sink import DELIVERY_TIMEOUT_S, WorkerSink
@@ -47,8 +47,9 @@ def parsing_in_real_time(arguments: ParseLaneArguments) -> ParseBatches:
             with sandboxes.awake():
                 for number, records in enumerate(gathered(batches, on_quiet=sandboxes.rest)):
                     taken = _taken(progress, records)
-                    for outputs in parsed_batches(lane_parser, [records]):
-                        progress.count(worker.sink.write(outputs, progress, taken))
+                    lane_parser.begin_batch()
+                    outputs = lane_parser.outputs_of(records)
+                    progress.count(worker.sink.write(outputs, progress, taken))
                     progress.parsed(taken)
                     if not number:  # not at the end, where the next batch would wait for it
                         freeze_loaded()

@@ -75,8 +75,10 @@ class JoinedBatches:
         yield from small
 
 
-def canonical_batch(records: CanonicalRecords) -> pa.RecordBatch:
-    """Wrap canonical records, uncopied, as a batch of ``OUTPUT_SCHEMA``."""
+def as_batch(records: CanonicalRecords | pa.RecordBatch) -> pa.RecordBatch:
+    """Wrap canonical records, uncopied, as a batch of ``OUTPUT_SCHEMA``; others are one."""
+    if isinstance(records, pa.RecordBatch):
+        return records
     count = len(records)
     topics = pa.array(records.topics, pa.string())
     return headerless_batch(

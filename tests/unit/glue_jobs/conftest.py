@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from hashlib import sha256
+from itertools import starmap
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from fleetlane.events.envelope import Message, PayloadReference, headers_of
 from fleetlane.events.flows.artifacts import FlowArtifact
 from fleetlane.events.flows.files import PublishedFlows, flow_from_toml
 from fleetlane.events.lanes import LANE_LIMITS, Lane, LaneLimits
+from fleetlane.parsers.sandbox.canonical_records import CanonicalRecords
 from fleetlane.parsers.sandbox.platforms import ParsesRuns, sandboxes_for_this_system
 from glue_jobs.kafka.source_and_sink import HEADERS
 from glue_jobs.parse_lane.budgets import FlowBudgets
@@ -235,6 +237,8 @@ def rows_of(outputs: Iterable[Output]) -> list[OutputRecord]:
     for output in outputs:
         if isinstance(output, OutputRecord):
             rows.append(output)
+        elif isinstance(output, CanonicalRecords):
+            rows.extend(starmap(OutputRecord, output))
         else:
             rows.extend(OutputRecord(**row) for row in output.to_pylist())
     return rows

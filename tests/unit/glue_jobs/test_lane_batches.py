@@ -17,7 +17,7 @@ from fleetlane.parsers.sandbox.runs import Loaded, Program, Run
 from glue_jobs.parse_lane.budgets import FlowBudgets
 from glue_jobs.parse_lane.lane_parser import LaneParser
 from glue_jobs.parse_lane.reading.payloads import Payloads
-from glue_jobs.parse_lane.results.output_batches import canonical_batch
+from glue_jobs.parse_lane.results.output_batches import as_batch
 from tests.unit.glue_jobs.conftest import (
     FLOW,
     NOW_MS,
@@ -165,7 +165,7 @@ def test_canonical_records_become_a_batch_as_they_are() -> None:
     columns.append_message(b"\0\1", [b"d-1/9", b"d-1/9"], [b'{"a":1}', b'{"kind":"alarm"}'])
     records = columns.taken(("canonical.gps", "canonical.gps-alarms"))
 
-    batch = canonical_batch(records)
+    batch = as_batch(records)
 
     batch.validate(full=True)
     rows = [(row["topic"], row["key"], row["value"]) for row in batch.to_pylist()]

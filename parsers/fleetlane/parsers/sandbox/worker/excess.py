@@ -64,7 +64,8 @@ def _counted(folder: str) -> str | None:
 def resident_bytes(pid: int) -> int:
     """Memory that a child uses, shared or its own; 0 where it has ended."""
     try:
-        return int(Path(f"/proc/{pid}/statm").read_bytes().split()[1]) * resource.getpagesize()
+        with open(f"/proc/{pid}/statm", "rb", buffering=0) as file:  # noqa: PTH123 - often
+            return int(file.read().split()[1]) * resource.getpagesize()
     except (ProcessLookupError, FileNotFoundError):
         return 0
 
