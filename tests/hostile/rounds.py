@@ -43,6 +43,8 @@ _PHASE_S: Final = 60.0
 _UNMEASURED_S: Final = 5.0
 _CALM_S_MAX: Final = 90.0
 _CALM_CHECK_S: Final = 5.0
+_HONEST_DONE_S: Final = 2.0
+"""What the honest sent last has its outcome by then: it is not what is waited for."""
 _CALM_WAITING_MAX: Final = 20
 _SETTLING: Final = SettlingLimits(deadline_s=900.0, quiet_s=420.0)
 _LAKE_SETTLING: Final = SettlingLimits(deadline_s=300.0, quiet_s=300.0, poll_interval_s=10.0)
@@ -138,6 +140,7 @@ class HostileRun:
         give_up_s = time.monotonic() + _CALM_S_MAX
         while time.monotonic() < give_up_s:
             self.traffic.phase(_CALM_CHECK_S, is_attacked=False)
+            time.sleep(_HONEST_DONE_S)
             if sum(self.arrivals.outcomes.waiting().values()) <= _CALM_WAITING_MAX:
                 return
 

@@ -93,12 +93,11 @@ class Traffic:
                 senders.create_task(self._attack(attack, device, until_s))
 
     async def _honest(self, device: Device, offset_s: float, until_s: float) -> None:
-        await asyncio.sleep(min(offset_s, max(0.0, until_s - time.monotonic())))
-        while time.monotonic() < until_s:
-            began_s = time.monotonic()
-            await self._sent_until_accepted(device)
-            next_s = min(began_s + self.every_s, until_s)
+        next_s = time.monotonic() + offset_s
+        while next_s < until_s:
             await asyncio.sleep(max(0.0, next_s - time.monotonic()))
+            next_s = time.monotonic() + self.every_s
+            await self._sent_until_accepted(device)
 
     async def _sent_until_accepted(self, device: Device) -> None:
         """The fix is of the moment at which it is first sent: by it, latency is measured."""

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from clients.kafka.reader import KafkaReader
 from fleetlane.events.envelope import Record
-from fleetlane.events.lake.tables import EVENTS, PARSED, RAW, RECEIVED, LakeTable
+from fleetlane.events.lake.tables import EVENTS, PARSED, RAW, RECEIVED
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Parsed, parsed_from
 from fleetlane.events.topics import FLEET_PARSED
@@ -83,10 +83,10 @@ def kept_by(
         raise failure_of(process, f"not in the lake in {limit_s:g} s: {ledger.line()}")
     _wait_for_commits(engine, LAKE, process, limit_s=limit_s)
     # A table's first batch may have begun before any of its rows was in Kafka.
-    while min((rows := _rows(engine.stage, _KEPT)).values()) < len(receipts):
+    while min((rows := _rows_kept(engine.stage)).values()) < len(receipts):
         if time.monotonic() > ends_s:
             raise failure_of(process, f"not in the lake in {limit_s:g} s: {rows}")
-        wait(1)
+        wait(0)
     return ledger
 
 
@@ -128,11 +128,11 @@ def _batches(engine: Engine) -> Mapping[str, int]:
     return {one: committed(engine.stage, one) for one in writers}
 
 
-def _rows(stage: DeployedStage, tables: Sequence[LakeTable]) -> dict[str, int]:
-    """How many rows some tables of the lake have."""
+def _rows_kept(stage: DeployedStage) -> dict[str, int]:
+    """How many rows the tables have that every message has one in."""
     with lake_of(stage) as catalog:
         database = catalog.properties["database"]
-        counted = {one.name: catalog.load_table((database, one.name)) for one in tables}
+        counted = {one.name: catalog.load_table((database, one.name)) for one in _KEPT}
         return {name: table.scan().count() for name, table in counted.items()}
 
 

@@ -72,6 +72,8 @@ def good_and_others(
             if place in slow_places
         ]
         is_good &= ~is_slow_path
+    if not is_good.any():
+        return None, others
     columns = (*notes[1:], output_bytes)
     numbers = [np.asarray(column)[is_good].astype(np.int64) for column in columns]
     places = attempts.first + np.flatnonzero(is_good)
