@@ -5,7 +5,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import date
-from itertools import batched
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import duckdb
@@ -59,11 +60,12 @@ _NAMES: Final = {
 _ARRIVED_WITHIN_MS: Final = 2 * DAY_MS
 """How long ago at most what is kept arrived: they lie by their own days, not by arrival."""
 
-_OF_FLEET: Final = " and ".join(f"device_id is distinct from '{one}'" for one in canary.OWN_DEVICES)
+_OF_FLEET: Final = "({} or device_id is null)".format(
+    " and ".join(f"device_id != '{one}'" for one in canary.OWN_DEVICES)
+)
 """No question about the fleet sees our own devices, in whatever table. A record has maybe none."""
 
 _REGISTERED: Final = queries(__package__, "registered.sql", of_fleet=_OF_FLEET)
-_REGISTERED_AT_ONCE: Final = 10_000
 
 _BELIEVED: Final = "* replace ({})".format(
     ", ".join(
@@ -99,8 +101,9 @@ class Fleet(AbstractContextManager["Fleet"]):
         """
         self.asked_at_ms = asked_at_ms
         self._lake, self._registered, self._read = lake, registered, set[str]()
+        self._folder = TemporaryDirectory(prefix="fleetlane-fleet-")
         self._connection = duckdb.connect()
-        self._connection.execute(_REGISTERED["open"])
+        self._connection.execute(_REGISTERED["open"], {"folder": self._folder.name})
 
     def ask(self, question: Question, *, days: int = HISTORY_DAYS, **given: object) -> Table:
         """Ask over ``days`` times 24 hours; ``given`` are parameters of the question."""
@@ -151,14 +154,16 @@ class Fleet(AbstractContextManager["Fleet"]):
             self._register()
 
     def _register(self) -> None:
-        texts = (
-            f"{one.device_id},{one.device_type},{one.status},{one.gateway_id or ''},"
-            f"{one.registered_ms}"
-            for one in self._registered
-        )
-        for some in batched(texts, _REGISTERED_AT_ONCE, strict=False):
-            self._connection.execute(_REGISTERED["add"], {"devices": ";".join(some)})
-        self._connection.execute(_REGISTERED["close"])
+        path = Path(self._folder.name) / "registered.csv"
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(
+                f"{one.device_id},{one.device_type},{one.status},{one.gateway_id or ''},"
+                f"{one.registered_ms}\n"
+                for one in self._registered
+            )
+        self._connection.execute(_REGISTERED["read"], {"path": str(path)})
+        path.unlink()
+        self._connection.execute(_REGISTERED["count"])
 
     def _plan(self, name: str, table: LakeTable) -> None:
         since, where = day_of(self.asked_at_ms - HISTORY_DAYS * DAY_MS), None
@@ -176,6 +181,7 @@ class Fleet(AbstractContextManager["Fleet"]):
 
     def __exit__(self, *_: object) -> None:
         self._connection.close()
+        self._folder.cleanup()
 
 
 def rows_of(lake: Lake, table: LakeTable, *, since: date | None, where: str | None = None) -> Rows:

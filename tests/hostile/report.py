@@ -23,8 +23,12 @@ class Round:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostileReport:
-    """What became of a run; ``answers`` counts each attack's by status, 0 where none came."""
+    """What became of a run; ``answers`` counts each attack's by status, 0 where none came.
 
+    The ``first`` round is not one of the ``rounds``: the JVMs compile what no attack had called.
+    """
+
+    first: Round
     rounds: tuple[Round, ...]
     answers: Mapping[str, Mapping[int, int]]
     honest_sent: int
@@ -42,7 +46,10 @@ class HostileReport:
         ledger = {name: getattr(self.ledger, name) for name in ("accepted", "lost", "invented")}
         numbers = {
             "honest_p95_ratio": self.honest_p95_ratio,
-            "rounds": [asdict(one) | {"p95_ratio": one.p95_ratio} for one in self.rounds],
+            "first_round_p95_ratio": self.first.p95_ratio,
+            "rounds": [
+                asdict(one) | {"p95_ratio": one.p95_ratio} for one in (self.first, *self.rounds)
+            ],
             "answers": self.answers,
             "honest_sent": self.honest_sent,
             "honest_refused": self.honest_refused,

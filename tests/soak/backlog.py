@@ -94,14 +94,16 @@ _FIRST: Final = (ce.ATTEMPT, b"1")
 class Observer:
     """Reads what the ledger reads while in its block, in a thread; keeps a history of what waits.
 
-    ``evidence`` is complete once the block is over.
+    ``evidence`` is complete once the block is over, if ``topics`` are all that the ledger reads.
     """
 
-    def __init__(self, platform: Platform, evidence: Evidence) -> None:
+    def __init__(
+        self, platform: Platform, evidence: Evidence, *, topics: str = LEDGER_TOPICS
+    ) -> None:
         self._platform, self.evidence = platform, evidence
         self.outcomes = Outcomes()
         self.history: list[Waiting] = []
-        self._reader = KafkaReader(platform.endpoints.kafka, pattern=LEDGER_TOPICS)
+        self._reader = KafkaReader(platform.endpoints.kafka, pattern=topics)
         self._over = threading.Event()
         self._problem: Exception | None = None
         self._thread = threading.Thread(target=self._observe, daemon=True)

@@ -66,6 +66,9 @@ class BulkCause(StrEnum):
     REPLAYED = "replayed"
 
 
+_EVENTS_OF_ANY_BODY: Final = 1_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowthLimits:
     """What one message may become: see docs/sandbox.md ("Growth"). By default the last limits."""
@@ -80,6 +83,10 @@ class GrowthLimits:
         """The most that a compressed body of this size may inflate to."""
         by_ratio = max(INLINE_BYTES_MAX, self.inflated_ratio_max * received_bytes)
         return min(self.inflated_bytes_max, by_ratio)
+
+    def events_of(self, received_bytes: int) -> int:
+        """The most events that a body of this size may become: an event a bit, beyond a few."""
+        return min(self.events_max, max(_EVENTS_OF_ANY_BODY, 8 * received_bytes))
 
     def for_buffers(self) -> "GrowthLimits":
         """The same for a parser that accepts a buffer."""

@@ -149,6 +149,26 @@ def test_a_body_inflates_to_no_more_than_its_limits_and_its_flow_s_budget(
     assert growth.charged_bytes == (max(0, size_bytes - usual) if verdict is Verdict.OK else 0)
 
 
+@pytest.mark.parametrize("kind", [Sandboxes, InProcess])
+@pytest.mark.parametrize(
+    ("are_last", "verdict"), [(True, Verdict.TOO_MANY_EVENTS), (False, Verdict.TOO_LARGE_FOR_LANE)]
+)
+def test_a_small_body_becomes_no_more_events_than_it_has_bits_beyond_a_thousand(
+    kind: Callable[[], ParsesRuns], verdict: Verdict, *, are_last: bool
+) -> None:
+    bodies = [b"[%b]" % b",".join([b"{}"] * events) for events in (1_000, 1_001, 1_001)]
+    run = compressed(run_of(JSON, bodies), ["zstd", "zstd", None])
+    parses = kind()
+
+    outcomes = Outcomes(
+        run, parses.parsed(growing(run, GrowthLimits(are_last=are_last)), no_time_limit())
+    )
+    parses.close()
+
+    assert outcomes.verdicts == {0: Verdict.OK, 1: verdict, 2: Verdict.OK}
+    assert not are_last or "more than 1000 events of" in outcomes.details[1]
+
+
 @given(st.integers(0, 1 << 22), st.integers(0, 20_000), st.integers(0, 1 << 17))
 def test_what_a_message_puts_out_is_charged_beyond_what_is_usual(
     total_bytes: int, events: int, received_bytes: int

@@ -88,8 +88,9 @@ class Growth:
         if total_bytes > limits.output_bytes_max:
             detail = f"the events have over {limits.output_bytes_max} bytes together"
             raise self._over(f"{detail}, which is the limit")
-        if events >= limits.events_max:
-            raise self._over(f"more than {limits.events_max} events, which is the limit")
+        if events >= (most := limits.events_of(received_bytes)):
+            detail = f"more than {most} events of {received_bytes} bytes, which is the limit"
+            raise self._over(detail, Verdict.TOO_MANY_EVENTS)
         if total_bytes + EVENT_BYTES * events > self._allowed(received_bytes):
             raise OverLimitError(Verdict.SHARE_USED_UP, "")
 
@@ -101,7 +102,7 @@ class Growth:
     def _allowed(self, received_bytes: int) -> int:
         return usual_bytes(received_bytes) + max(0, self._left_bytes - self.charged_bytes)
 
-    def _over(self, detail: str) -> OverLimitError:
+    def _over(self, detail: str, verdict: Verdict = Verdict.TOO_LARGE) -> OverLimitError:
         if self._limits.are_last:
-            return OverLimitError(Verdict.TOO_LARGE, detail)
+            return OverLimitError(verdict, detail)
         return OverLimitError(Verdict.TOO_LARGE_FOR_LANE, "")
