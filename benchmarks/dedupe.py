@@ -1,8 +1,8 @@
 """What a batch of ``deduplicate`` costs as the events grow that it remembers, by its own step.
 
 Batches of new events come from Spark's own source of rows and go nowhere, so that Kafka is left
-out. Writes milliseconds by events remembered into a JSON file, beside those of a query that only
-copies records.
+out. Writes milliseconds by events remembered into a JSON file, and what a new event takes beside
+one of a query that only copies records, in batches as full as the job has them.
 """
 
 import argparse
@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from statistics import mean
 from typing import Any, Final
@@ -24,10 +25,15 @@ from benchmarks.running.process_tree import tree_resident_mib
 from benchmarks.running.session import java_pid, session_here
 from fleetlane.events import headers as ce
 from fleetlane.events.canonical import CANONICAL_CONTENT_TYPE
+from fleetlane.events.job_arguments import DeduplicateArguments
 from glue_jobs.deduplicate.main import session_with_state, unique_records
 from local.checkout import ROOT
 
 BATCH_EVENTS: Final = 100_000
+_DEFAULTS: Final[Mapping[str, Any]] = {
+    one.name: one.default for one in fields(DeduplicateArguments)
+}
+FULL_BATCH_EVENTS: Final[int] = _DEFAULTS["dedupe_events_per_batch_max"]
 REMEMBERED: Final = (100_000, 1_000_000, 3_000_000, 10_000_000)
 WINDOW_S: Final = 3_600
 PARTITIONS: Final = 2
@@ -46,30 +52,46 @@ def main() -> None:
         session = session_here("dedupe", {"spark.local.dir": f"{folder}/scratch"})
         own, running = session_with_state(session, partitions=PARTITIONS), Path(folder)
         _, few_mib = _batches(
-            _unique(own), running / "warm-up", events=WARM_UP_BATCHES * BATCH_EVENTS
+            _unique(own, BATCH_EVENTS), running / "warm-up", batches=WARM_UP_BATCHES
         )
-        plain, _ = _batches(_events(own), running / "plain", events=WARM_UP_BATCHES * BATCH_EVENTS)
         batches, python_mib = _batches(
-            _unique(own), running / "unique", events=REMEMBERED[-1] + BATCH_EVENTS
+            _unique(own, BATCH_EVENTS),
+            running / "unique",
+            batches=REMEMBERED[-1] // BATCH_EVENTS + 2,
+        )
+        copied, full = (
+            _batches(records, running / f"full-{number}", batches=WARM_UP_BATCHES)[0]
+            for number, records in enumerate(
+                (_events(own, FULL_BATCH_EVENTS), _unique(own, FULL_BATCH_EVENTS))
+            )
         )
         session.stop()
-    sys.stdout.write(write_numbers(output, numbers(plain, batches, python_mib - few_mib)))
+    found = numbers(batches, python_mib - few_mib, copied=copied, full=full)
+    sys.stdout.write(write_numbers(output, found))
+
+
+type Batches = Sequence[Mapping[str, Any]]
 
 
 def numbers(
-    plain: Sequence[Mapping[str, Any]], batches: Sequence[Mapping[str, Any]], python_mib: float
+    batches: Batches, python_mib: float, *, copied: Batches, full: Batches
 ) -> dict[str, Any]:
-    """``new_event_us`` is what one takes longer than one that is only copied, of a batch's time.
+    """``new_event_us`` is what one takes longer than one that is only copied, of a full batch.
 
     ``state_mib`` is RocksDB's memory, and what Spark's Python workers have more than at first.
     """
     by_events = {str(events): _around(events, batches) for events in REMEMBERED}
     first, last = by_events[str(REMEMBERED[0])], by_events[str(REMEMBERED[-1])]
-    copied_ms = mean(one["durationMs"]["triggerExecution"] for one in plain[-AROUND:])
+    copied_ms, full_ms = (
+        mean(one["durationMs"]["triggerExecution"] for one in some[-AROUND:])
+        for some in (copied, full)
+    )
     return {
         "batch_10m_to_100k": round(last["batch_ms"] / first["batch_ms"], 2),
-        "new_event_us": round((last["batch_ms"] - copied_ms) * 1_000 / BATCH_EVENTS, 1),
+        "new_event_us": round((full_ms - copied_ms) * 1_000 / FULL_BATCH_EVENTS, 1),
         "state_mib": round(last["memory_mib"] + python_mib),
+        "full_batch_events": FULL_BATCH_EVENTS,
+        "full_batch_ms": round(full_ms),
         "copied_batch_ms": round(copied_ms),
         "batch_events": BATCH_EVENTS,
         "remembered": by_events,
@@ -88,18 +110,18 @@ def _around(events: int, batches: Sequence[Mapping[str, Any]]) -> dict[str, floa
     }
 
 
-def _unique(session: SparkSession) -> DataFrame:
-    return unique_records(_events(session), stream="gps", window_s=WINDOW_S)
+def _unique(session: SparkSession, batch_events: int) -> DataFrame:
+    return unique_records(_events(session, batch_events), stream="gps", window_s=WINDOW_S)
 
 
 def _batches(
-    records: DataFrame, folder: Path, *, events: int
+    records: DataFrame, folder: Path, *, batches: int
 ) -> tuple[list[Mapping[str, Any]], float]:
-    """All batches until so many events came, and the memory of Python's workers then, in MiB."""
+    """The first batches, and the memory of Python's workers then, in MiB."""
     writer = records.writeStream.format("noop").option("checkpointLocation", str(folder))
     query = writer.start()
     found: dict[int, Mapping[str, Any]] = {}
-    while len(found) <= events // BATCH_EVENTS:
+    while len(found) < batches:
         error = query.exception()
         if error is not None:
             raise error
@@ -114,11 +136,11 @@ def _progress(query: StreamingQuery) -> list[Mapping[str, Any]]:
     return [orjson.loads(one.json) for one in query.recentProgress]
 
 
-def _events(session: SparkSession) -> DataFrame:
+def _events(session: SparkSession, batch_events: int) -> DataFrame:
     """Records as of ``raw_records``, about 400 bytes each, all of different events."""
     rows = (
         session.readStream.format("rate-micro-batch")
-        .option("rowsPerBatch", BATCH_EVENTS)
+        .option("rowsPerBatch", batch_events)
         .option("numPartitions", PARTITIONS)
         .load()
     )

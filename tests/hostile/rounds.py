@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import re
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -53,6 +54,11 @@ _LAKE_SETTLING: Final = SettlingLimits(deadline_s=300.0, quiet_s=300.0, poll_int
 _LIMITS_OF_AWS: Final = RateLimits(soft_per_minute=600, hard_per_minute=1_200)
 _SLOW_PARSE_MS_MAX: Final = 600
 """A parser that hangs takes it three times: what four attacks leave has to end within minutes."""
+_JOBS: Final = {
+    application: re.sub(r" --trigger_ms \d+", "", jobs)
+    for application, jobs in jobs_of(slow_parse_ms_max=_SLOW_PARSE_MS_MAX).items()
+}
+"""With the triggers of a stage: a laptop's are shorter, for who waits for a message of theirs."""
 _CONNECTIONS: Final = 32
 _SECRET: Final = b"what no parser may know"
 _GPS: Final = canonical_topic("gps")
@@ -205,9 +211,7 @@ def _deploy_escapes(running: RunningPlatform, folder: Path) -> None:
 def hostile_run(folder: Path) -> Iterator[HostileRun]:
     """Start a platform with AWS's rate limits, register all devices, and get ready."""
     died: list[str] = []
-    settings = PlatformSettings(
-        folder=folder / "data", jobs=jobs_of(slow_parse_ms_max=_SLOW_PARSE_MS_MAX)
-    )
+    settings = PlatformSettings(folder=folder / "data", jobs=_JOBS)
     with running_platform(settings, on_restart=died.append) as running:
         platform = running.platform
         running.seen_by_operators.devices.overrides.change(

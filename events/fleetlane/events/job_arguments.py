@@ -193,7 +193,7 @@ class DeduplicateArguments(FlowsArguments):
     """Arguments of ``deduplicate``. State partitions are those of a flow's checkpoint for ever."""
 
     dedupe_trigger_ms: int = 10_000
-    dedupe_events_per_batch_max: int = 200_000
+    dedupe_events_per_batch_max: int = 400_000
     dedupe_state_partitions: int = 4
 
 
