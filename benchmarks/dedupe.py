@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from statistics import mean
 from typing import Any, Final
@@ -30,10 +30,9 @@ from glue_jobs.deduplicate.main import session_with_state, unique_records
 from local.checkout import ROOT
 
 BATCH_EVENTS: Final = 100_000
-_DEFAULTS: Final[Mapping[str, Any]] = {
-    one.name: one.default for one in fields(DeduplicateArguments)
-}
-FULL_BATCH_EVENTS: Final[int] = _DEFAULTS["dedupe_events_per_batch_max"]
+FULL_BATCH_EVENTS: Final[int] = (
+    signature(DeduplicateArguments).parameters["dedupe_events_per_batch_max"].default
+)
 REMEMBERED: Final = (100_000, 1_000_000, 3_000_000, 10_000_000)
 WINDOW_S: Final = 3_600
 PARTITIONS: Final = 2
@@ -59,11 +58,11 @@ def main() -> None:
             running / "unique",
             batches=REMEMBERED[-1] // BATCH_EVENTS + 2,
         )
-        copied, full = (
-            _batches(records, running / f"full-{number}", batches=WARM_UP_BATCHES)[0]
-            for number, records in enumerate(
-                (_events(own, FULL_BATCH_EVENTS), _unique(own, FULL_BATCH_EVENTS))
-            )
+        copied, _ = _batches(
+            _events(own, FULL_BATCH_EVENTS), running / "copied", batches=WARM_UP_BATCHES
+        )
+        full, _ = _batches(
+            _unique(own, FULL_BATCH_EVENTS), running / "full", batches=WARM_UP_BATCHES
         )
         session.stop()
     found = numbers(batches, python_mib - few_mib, copied=copied, full=full)

@@ -121,8 +121,8 @@ class HostileRun:
             spans.append(self._round())
             self._wait_for_calm()
             tell(f"{self._measured(*spans[-1])}")
-        measured = [self._measured(*one) for one in spans]
         ledger = self._ledger()
+        measured = [self._measured(*one) for one in spans]
         tell(ledger.line())
         if (self.folder / KEPT_FILE).read_bytes() != _SECRET:
             self.arrivals.loot.append("the secret was changed")
@@ -164,13 +164,16 @@ class HostileRun:
         self.arrivals.stop()
         platform = self.running.platform
         with closing(KafkaReader(platform.endpoints.kafka, pattern=LEDGER_TOPICS)) as reader:
-            return self.running.ledger_to_the_lake(
+            ledger = self.running.ledger_to_the_lake(
                 self.traffic.receipts,
                 Evidence(deduped=deduped_streams(platform.flows)),
                 reader,
                 limits=_SETTLING,
                 lake_limits=_LAKE_SETTLING,
             )
+        while self.arrivals.read_available():
+            pass  # what came meanwhile counts: the last of the honest, and of what parsers got
+        return ledger
 
     def _health(self) -> str:
         """What ``fleetlane fleet health`` prints; the registry may have much to do yet."""

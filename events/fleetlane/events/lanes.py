@@ -85,7 +85,7 @@ class GrowthLimits:
         return min(self.inflated_bytes_max, by_ratio)
 
     def events_of(self, received_bytes: int) -> int:
-        """The most events that a body of this size may become: an event a bit, beyond a few."""
+        """The most events that a body of this size may become: an event a bit, or 1,000."""
         return min(self.events_max, max(_EVENTS_OF_ANY_BODY, 8 * received_bytes))
 
     def for_buffers(self) -> "GrowthLimits":
