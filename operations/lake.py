@@ -10,25 +10,17 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import duckdb
+from duckdb import DuckDBPyConnection
 
 from clients.aws import asking, aws_client
 from clients.lake.laptop_lake import LakeMissingError, LaptopLake
 from clients.lake.view_sql import Engine, create_view
 from fleetlane.events.flows.flow import Flow
 from fleetlane.events.lake.queries import queries
-from fleetlane.events.lake.tables import (
-    CATALOG,
-    EVENTS,
-    NAMESPACE,
-    PARKED,
-    PARSED,
-    RECEIVED,
-    REPEATS,
-)
+from fleetlane.events.lake.tables import CATALOG, EVENTS, NAMESPACE, PARSED, RECEIVED, REPEATS
 from fleetlane.events.lake.views import LakeView
 from fleetlane.events.times import DAY_MS, day_of
-from operations.fleet.fleet import Fleet, Lake, Rows, name_rows, rows_of
+from operations.fleet.fleet import PARKED_MESSAGES, Fleet, Lake, connection_to, rows_of
 from operations.fleet.questions import Table, question
 from operations.platform import Platform, StageUnavailableError
 
@@ -94,10 +86,10 @@ def conformance_of(
     from operations.fleet.conformance import conformance  # noqa: PLC0415 - of no other question
 
     since = day_of(asked_at_ms - days * DAY_MS)
-    with questioned_lake(platform) as lake, closing(duckdb.connect()) as connection:
-        of_stream = rows_of(lake, EVENTS, since=since, where=f"stream = '{flow.stream}'")
-        name_rows(connection, "stored_events", of_stream)
-        name_rows(connection, "received", rows_of(lake, RECEIVED, since=since))
+    with questioned_lake(platform) as lake, closing(connection_to(lake)) as connection:
+        _name_events(connection, lake, flow.stream, since=since)
+        received = rows_of(lake, RECEIVED, since=since).since(since)
+        connection.execute(f"create view received as from {received}")
         sql = queries("operations.fleet", "conformance.sql", sample=sample)["sampled"]
         sampled = connection.execute(sql, {"since": since, "stream": flow.stream})
         return conformance(flow.schema or {}, sampled.fetchall())
@@ -107,13 +99,13 @@ def message_rows(platform: Platform, raw_id: str, *, asked_at_ms: int, days: int
     """What the lake has of a message that arrived in these days; raises as ``rows_of``."""
     since_ms = asked_at_ms - days * DAY_MS
     of_message = f"raw_id = '{raw_id}' and arrival_ms >= {since_ms}"
-    with questioned_lake(platform) as lake, closing(duckdb.connect()) as connection:
-        for table in (RECEIVED, PARSED, PARKED):
-            rows = rows_of(lake, table, since=day_of(since_ms), where=f"id = '{raw_id}'")
-            name_rows(connection, f"stored_{table.name}", rows)
-        for table in (EVENTS, REPEATS):  # which lie by their events' own days
-            rows = rows_of(lake, table, since=None, where=of_message)
-            name_rows(connection, f"stored_{table.name}", rows)
+    with questioned_lake(platform) as lake, closing(connection_to(lake)) as connection:
+        for table in (RECEIVED, PARSED, PARKED_MESSAGES, EVENTS, REPEATS):
+            is_by_own_day = table in (EVENTS, REPEATS)
+            since = None if is_by_own_day else day_of(since_ms)
+            where = of_message if is_by_own_day else f"id = '{raw_id}'"
+            rows = rows_of(lake, table, since=since, where=where).since(since)
+            connection.execute(f"create view stored_{table.name} as from {rows}")
         return MESSAGE_ROWS.asked(connection, {"raw_id": raw_id}, days=days)
 
 
@@ -121,16 +113,29 @@ type ViewRows = Sequence[tuple[object, ...]]
 """Each has a value for each column of the view."""
 
 
-def newest_of(events: Rows, view: LakeView, *, since: date, rows_max: int) -> ViewRows:
-    """The newest events of the days from ``since`` on, by arrival, the newest first."""
-    with closing(duckdb.connect()) as connection:
-        name_rows(connection, "rows_of_events", events)
-        connection.execute(f"create schema {NAMESPACE}")
-        connection.execute(f"create view {EVENTS.identifier} as from rows_of_events")
-        connection.execute(create_view(view, Engine.DUCKDB))
-        result = connection.execute(
-            f"from {NAMESPACE}.{view.name} where day >= $since"
-            " order by arrived_at desc, id limit $rows_max",
-            {"since": since, "rows_max": rows_max},
-        )
-        return result.fetchall()
+def newest_events(platform: Platform, view: LakeView, *, since: date, rows_max: int) -> ViewRows:
+    """The newest of a stream's days from ``since`` on, by arrival; raises as ``rows_of``."""
+    with questioned_lake(platform) as lake, closing(connection_to(lake)) as connection:
+        _name_events(connection, lake, view.stream, since=since)
+        return newest_of(connection, view, since=since, rows_max=rows_max)
+
+
+def newest_of(
+    connection: DuckDBPyConnection, view: LakeView, *, since: date, rows_max: int
+) -> ViewRows:
+    """The same of what the connection has as ``stored_events``."""
+    connection.execute(f"create schema {NAMESPACE}")
+    connection.execute(f"create view {EVENTS.identifier} as from stored_events")
+    connection.execute(create_view(view, Engine.DUCKDB))
+    result = connection.execute(
+        f"from {NAMESPACE}.{view.name} where day >= $since"
+        " order by arrived_at desc, id limit $rows_max",
+        {"since": since, "rows_max": rows_max},
+    )
+    return result.fetchall()
+
+
+def _name_events(connection: DuckDBPyConnection, lake: Lake, stream: str, *, since: date) -> None:
+    """Let SQL name a stream's events, of the days from one on, ``stored_events``."""
+    events = rows_of(lake, EVENTS, since=since, where=f"stream = '{stream}'")
+    connection.execute(f"create view stored_events as from {events.since(since)}")

@@ -91,6 +91,12 @@ def known_fleet(*, seed: int, devices: int, messages: int) -> KnownFleet:
 def lake_of(fleet: KnownFleet, folder: Path) -> SqlCatalog:
     """Write what the lake holds of it, through Iceberg. The caller closes the catalog."""
     catalog = folder_catalog(folder)
+    tables_of(fleet, catalog)
+    return catalog
+
+
+def tables_of(fleet: KnownFleet, catalog: SqlCatalog) -> None:
+    """Make its tables in a catalog that has none."""
     for table, rows in (
         (RECEIVED, [_received_row(one) for one in fleet.sent]),
         (PARSED, [row for one in fleet.sent for row in _parsed_rows(one)]),
@@ -98,7 +104,6 @@ def lake_of(fleet: KnownFleet, folder: Path) -> SqlCatalog:
     ):
         make_table(catalog, table)
         add_rows(catalog, table, rows)
-    return catalog
 
 
 def _device(chance: random.Random, number: int) -> RegisteredDevice:

@@ -12,6 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Final
 
+from clients.lake.parquet_rows import ParquetRows
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.tables import LakeTable
 from fleetlane.parsers.formats.avro.parser import container_records
@@ -49,29 +50,24 @@ class LaptopLake:
         named = "SELECT 1 FROM sqlite_master WHERE name = ?"
         return self.catalog.is_file() and self._value(named, _TABLES) is not None
 
-    def rows(self, table: LakeTable, *, since: date | None = None) -> str:
-        """What DuckDB reads the rows of a table ``from``: all, or the days from ``since`` on.
+    def rows(self, table: LakeTable) -> ParquetRows:
+        """All rows of a table.
 
         Raises ``LakeMissingError``, or ``RowsDeletedBesideError`` where it has delete files.
         """
         metadata = self._metadata(table)
         files = [
-            one["file_path"]
+            (str(_path(one["file_path"])), date.fromisoformat(one["partition"]["day"]))
             for one in _files(metadata, table)
-            if since is None or one["partition"]["day"] >= since.isoformat()
         ]
         current = metadata["current-schema-id"]
         (schema,) = (one for one in metadata["schemas"] if one["schema-id"] == current)
-        fields = [one for one in schema["fields"] if one["name"] in table.column_names]
-        if not files:  # DuckDB reads at least one
-            nulls = ", ".join(f"null::{one['type']} as {one['name']}" for one in fields)
-            return f"(select {nulls} where false)"
-        paths = ", ".join(f"'{str(_path(one)).replace("'", "''")}'" for one in files)
-        columns = ", ".join(
-            f"{one['id']}: {{name: '{one['name']}', type: '{one['type']}', default_value: null}}"
-            for one in fields
-        )
-        return f"read_parquet([{paths}], schema = map {{{columns}}})"
+        fields = [
+            (one["id"], one["name"], one["type"])
+            for one in schema["fields"]
+            if one["name"] in table.column_names
+        ]
+        return ParquetRows(files=tuple(files), fields=tuple(fields))
 
     def _metadata(self, table: LakeTable) -> Any:
         namespace, _, name = table.identifier.partition(".")

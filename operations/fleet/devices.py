@@ -14,8 +14,8 @@ COVERAGE_DAYS: Final = (1, 2, 7)
 GAP_MIN_MS: Final = HOUR_MS
 _SQL: Final = queries(__package__, "devices.sql", in_window=IN_WINDOW, day_ms=DAY_MS)
 
-COVERAGE: Final = question("coverage", _SQL["coverage"])
-"""How many of the ``registered`` devices reported.
+COVERAGE: Final = question("coverage", _SQL["coverage"], parameters={"windows": None})
+"""How many of the ``registered`` devices reported, in these days or in each of ``windows``.
 
 Those ``reported`` sent at least one message directly. Those ``through_gateway`` sent none, but a
 gateway relayed a message of theirs. The ``unregistered`` sent, and are not registered, or revoked.
@@ -56,8 +56,7 @@ COVERAGE_BY_HOUR: Final = question(
 
 def coverage(fleet: Fleet) -> Table:
     """How many devices reported in the last 24 hours, in two days, and in seven."""
-    found = [fleet.ask(COVERAGE, days=days) for days in COVERAGE_DAYS]
-    return found[0].of([row for one in found for row in one.rows])
+    return fleet.ask(COVERAGE, days=max(COVERAGE_DAYS), windows=[*COVERAGE_DAYS])
 
 
 DEVICE: Final = question("device", _SQL["device"])

@@ -18,20 +18,23 @@ if(last_ms > $asked_at_ms, 0, $asked_at_ms - last_ms) as silent_ms
 
 -- name: coverage
 with senders as (
-    select device_id, bool_or(via is null) as is_direct
+    select device_id, max(received_ms) filter (via is null) as direct_ms, max(received_ms) as any_ms
     from received where {in_window} group by device_id
 ), fleet as (
     select device_id from registered where status != 'revoked'
+), windows as (
+    select days, $asked_at_ms - days * {day_ms} as from_ms
+    from (select unnest(coalesce($windows::bigint[], [$days::bigint])) as days)
 ), counted as (
     select
-        $days as days,
+        days,
         (select count(*) from fleet) as registered,
-        count(*) filter (fleet.device_id is not null and is_direct) as reported,
-        count(*) filter (fleet.device_id is not null and not is_direct) as through_gateway,
-        count(*) filter (fleet.device_id is null) as unregistered
-    from senders left join fleet using (device_id)
+        count(*) filter (fleet.device_id is not null and direct_ms > from_ms) as reported,
+        count(*) filter (fleet.device_id is not null and any_ms > from_ms) - reported as through_gateway,
+        count(*) filter (fleet.device_id is null and any_ms > from_ms) as unregistered
+    from windows left join (senders left join fleet using (device_id)) on true group by days
 )
-select *, reported / nullif(registered, 0) as share from counted
+select *, reported / nullif(registered, 0) as share from counted order by days
 
 -- name: by_firmware
 with last as (

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import date
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
@@ -13,6 +14,7 @@ import duckdb
 
 from clients.devices.registry import RegisteredDevice
 from clients.lake.laptop_lake import LaptopLake
+from clients.lake.parquet_rows import ParquetRows
 from fleetlane.events import canary
 from fleetlane.events.lake.queries import queries
 from fleetlane.events.lake.tables import (
@@ -31,12 +33,9 @@ from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN, day_of
 from operations.fleet.questions import Question, Table
 
 if TYPE_CHECKING:
-    from pyarrow import dataset as ds
     from pyiceberg.catalog import Catalog
 
 type Lake = Catalog | LaptopLake
-type Rows = ds.Dataset | str
-"""A dataset, or what DuckDB reads ``from``."""
 
 HISTORY_DAYS: Final = 30
 QUERIED: Final = (RECEIVED, PARSED, DAILY)
@@ -46,17 +45,20 @@ def _columns(table: LakeTable, *names: str) -> tuple[Column, ...]:
     return tuple(one for one in table.columns if one.name in names)
 
 
-_PARKED: Final = replace(
+PARKED_MESSAGES: Final = replace(
     PARKED, columns=_columns(PARKED, *({*PARKED.column_names} - {"headers", "body"}))
 )
 _OF_KEPT: Final = _columns(EVENTS, "raw_id", "device_id", "revision", "arrival_ms", "lake_ms")
 _KEPT: Final = {f"kept_{one.name}": replace(one, columns=_OF_KEPT) for one in (EVENTS, REPEATS)}
 _NAMES: Final = {
     **{one.name: one for one in (*QUERIED, OBJECTIVES)},
-    "parked_messages": _PARKED,
+    "parked_messages": PARKED_MESSAGES,
     **_KEPT,
 }
 """By what SQL calls them: ``parked`` and ``events`` are columns of many."""
+_BY_DAY: Final = (RECEIVED, PARSED, OBJECTIVES)
+"""Asked of by their days alone: files of other days are not opened."""
+
 _ARRIVED_WITHIN_MS: Final = 2 * DAY_MS
 """How long ago at most what is kept arrived: they lie by their own days, not by arrival."""
 
@@ -100,9 +102,11 @@ class Fleet(AbstractContextManager["Fleet"]):
         A table, and the registry, is read where a question first names it.
         """
         self.asked_at_ms = asked_at_ms
-        self._lake, self._registered, self._read = lake, registered, set[str]()
+        self._lake, self._rows = lake, dict[str, ParquetRows]()
+        self._registered: Iterable[RegisteredDevice] | None = registered
+        self._kept: Final = dict[str, int]()
         self._folder = TemporaryDirectory(prefix="fleetlane-fleet-")
-        self._connection = duckdb.connect()
+        self._connection = connection_to(lake)
         self._connection.execute(_REGISTERED["open"], {"folder": self._folder.name})
 
     def ask(self, question: Question, *, days: int = HISTORY_DAYS, **given: object) -> Table:
@@ -116,10 +120,15 @@ class Fleet(AbstractContextManager["Fleet"]):
             **question.parameters,
             **given,
         }
-        named = {name: known[name] for name in _PARAMETER.findall(question.sql)}
-        self._name_tables_in(question.sql)
-        return question.asked(self._connection, named, days=days)
+        for name, sql in question.kept.items():
+            if self._kept.get(name) != days:
+                made = f"create or replace temp table {name} as {sql}"
+                self._executed(made, _named_in(sql, known), days=days)
+                self._kept[name] = days
+        self._name_tables_in(question.sql, days)
+        return question.asked(self._connection, _named_in(question.sql, known), days=days)
 
+    @cached_property
     def arrivals_ms(self) -> tuple[int | None, int | None]:
         """When the first and the latest message in the lake arrived; without any, ``None``."""
         what = "min(first_received_ms), max(last_received_ms)"
@@ -140,42 +149,48 @@ class Fleet(AbstractContextManager["Fleet"]):
         ((found,),) = self._executed(sql, {"made_up": MADE_UP}).fetchall()
         return int(found or 0)
 
-    def _executed(self, sql: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyConnection:
+    def _executed(
+        self, sql: str, parameters: Mapping[str, object], *, days: int = HISTORY_DAYS
+    ) -> duckdb.DuckDBPyConnection:
         """Run SQL over tables that it names; raises as ``rows_of``."""
-        self._name_tables_in(sql)
+        self._name_tables_in(sql, days)
         return self._connection.execute(sql, parameters)
 
-    def _name_tables_in(self, sql: str) -> None:
-        named = set(_WORD.findall(sql)) - self._read
-        self._read |= named
+    def _name_tables_in(self, sql: str, days: int) -> None:
+        named = set(_WORD.findall(sql))
         for name in _NAMES.keys() & named:
-            self._plan(name, _NAMES[name])
-        if "registered" in named:
-            self._register()
+            self._name(name, _NAMES[name], days)
+        if "registered" in named and self._registered is not None:
+            self._register(self._registered)
+            self._registered = None
 
-    def _register(self) -> None:
+    def _register(self, registered: Iterable[RegisteredDevice]) -> None:
         path = Path(self._folder.name) / "registered.csv"
         with path.open("w", encoding="utf-8") as file:
             file.writelines(
                 f"{one.device_id},{one.device_type},{one.status},{one.gateway_id or ''},"
                 f"{one.registered_ms}\n"
-                for one in self._registered
+                for one in registered
             )
         self._connection.execute(_REGISTERED["read"], {"path": str(path)})
         path.unlink()
         self._connection.execute(_REGISTERED["count"])
 
-    def _plan(self, name: str, table: LakeTable) -> None:
-        since, where = day_of(self.asked_at_ms - HISTORY_DAYS * DAY_MS), None
+    def _name(self, name: str, table: LakeTable, days: int) -> None:
+        """Let SQL name a table's rows, of so many days where all questions ask by them."""
+        where = None
         if name in _KEPT:
             where = f"arrival_ms >= {self.asked_at_ms - _ARRIVED_WITHIN_MS}"
         is_whole = table is DAILY or name in _KEPT
-        rows = rows_of(self._lake, table, since=None if is_whole else since, where=where)
-        name_rows(self._connection, f"all_of_{name}", rows)
+        history, since = (day_of(self.asked_at_ms - one * DAY_MS) for one in (HISTORY_DAYS, days))
+        if name not in self._rows:
+            planned_since = None if is_whole else history
+            self._rows[name] = rows_of(self._lake, table, since=planned_since, where=where)
         columns = _BELIEVED if table is RECEIVED else "*"
         condition = _OF_FLEET if "device_id" in table.column_names else "true"
         self._connection.execute(
-            f"create view {name} as select {columns} from all_of_{name}"
+            f"create or replace view {name} as select {columns}"
+            f" from {self._rows[name].since(since if table in _BY_DAY else None)}"
             f" where {condition} and {where or 'true'}"
         )
 
@@ -184,23 +199,31 @@ class Fleet(AbstractContextManager["Fleet"]):
         self._folder.cleanup()
 
 
-def rows_of(lake: Lake, table: LakeTable, *, since: date | None, where: str | None = None) -> Rows:
+def connection_to(lake: Lake) -> duckdb.DuckDBPyConnection:
+    """A database in memory whose SQL may name what ``rows_of`` gives of a lake."""
+    connection = duckdb.connect()
+    if not isinstance(lake, LaptopLake):
+        from operations.fleet.lake_files import LakeFiles  # noqa: PLC0415 - as below
+
+        connection.register_filesystem(LakeFiles(lake))
+    return connection
+
+
+def rows_of(
+    lake: Lake, table: LakeTable, *, since: date | None, where: str | None = None
+) -> ParquetRows:
     """A table's rows, at least those of the days from ``since`` on ``where`` a condition holds.
 
     Raises ``LakeMissingError`` or ``RowsDeletedBesideError``, as ``planned_table``.
     """
     if isinstance(lake, LaptopLake):
-        return lake.rows(table, since=since)
+        return lake.rows(table)
     # Not above: pyiceberg takes seconds to import, which nobody at a laptop should wait for.
-    from operations.fleet.tables import day_since, planned_table  # noqa: PLC0415
+    from operations.fleet.tables import day_since, planned_rows  # noqa: PLC0415
 
     conditions = [where, None if since is None else day_since(since)]
-    return planned_table(lake, table, where=" and ".join(filter(None, conditions)) or None)
+    return planned_rows(lake, table, where=" and ".join(filter(None, conditions)) or None)
 
 
-def name_rows(connection: duckdb.DuckDBPyConnection, name: str, rows: Rows) -> None:
-    """Let DuckDB's queries name them."""
-    if isinstance(rows, str):
-        connection.execute(f"create view {name} as from {rows}")
-    else:
-        connection.register(name, rows)
+def _named_in(sql: str, known: Mapping[str, object]) -> dict[str, object]:
+    return {name: known[name] for name in _PARAMETER.findall(sql)}

@@ -45,10 +45,12 @@ class Question(Table):
     """A table that SQL over the fleet answers: the columns of that are the published keys.
 
     Asked about are so many ``{days}``. ``parameters`` are those of the SQL that may be left out.
+    ``kept`` is SQL by the names of tables of its rows, which other questions may share.
     """
 
     sql: str
     parameters: Mapping[str, object] = field(default_factory=dict)
+    kept: Mapping[str, str] = field(default_factory=dict)
 
     def asked(
         self, connection: DuckDBPyConnection, parameters: Mapping[str, object], *, days: int

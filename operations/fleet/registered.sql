@@ -1,9 +1,9 @@
 -- name: open
 set timezone = 'UTC';
--- DuckDB takes a dataset of Arrow's for small, and would keep all of it in memory to join it. So what stands on the right in a join is kept.
+-- What stands on the right in a join is kept: DuckDB guesses how many rows are left of a file, and would keep the larger side.
 set disabled_optimizers = 'join_order,build_side_probe_side';
--- A third of what the process then has at most: the others are Arrow's, which reads ahead, and Python's.
-set memory_limit = '750MB';
+-- Most of what the process then has.
+set memory_limit = '1500MB';
 set temp_directory = $folder
 
 -- name: read

@@ -1,7 +1,7 @@
-"""The lake's tables as Arrow datasets: Iceberg plans which files count, Arrow reads them."""
+"""The lake's tables by pyiceberg, which plans which files count; Arrow or DuckDB reads them."""
 
-from collections.abc import Iterable
-from datetime import date
+from collections.abc import Sequence
+from datetime import date, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
@@ -12,20 +12,58 @@ from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow
 from pyiceberg.table import FileScanTask, Table
 
 from clients.lake.laptop_lake import LakeMissingError, RowsDeletedBesideError
+from clients.lake.parquet_rows import ParquetRows
 from fleetlane.events.lake.tables import NAMESPACE, LakeTable
 
 _PARQUET: Final = ds.ParquetFileFormat()
+_EPOCH: Final = date(1970, 1, 1)
 
 
 def day_since(since: date) -> str:
     return f"day >= '{since.isoformat()}'"
 
 
+def planned_rows(catalog: Catalog, table: LakeTable, *, where: str | None) -> ParquetRows:
+    """The same as ``planned_table``, for DuckDB; files in S3 it reads by ``LakeFiles``."""
+    loaded, tasks = _planned(catalog, table, where)
+    days_at = table.partitioned_by.index("day")
+    return ParquetRows(
+        files=tuple(
+            (one.file.file_path, _EPOCH + timedelta(days=one.file.partition[days_at]))
+            for one in tasks
+        ),
+        fields=tuple(
+            (one.field_id, one.name, str(one.field_type))
+            for one in loaded.schema().fields
+            if one.name in table.column_names
+        ),
+    )
+
+
 def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> ds.FileSystemDataset:
     """Plan a table's files that may hold rows ``where`` a condition of pyiceberg's holds.
 
-    Raises ``LakeMissingError``, or ``RowsDeletedBesideError`` where it has delete files.
+    Each knows its day, so that a query opens no other days' files. Raises ``LakeMissingError``, or
+    ``RowsDeletedBesideError`` where the table has delete files.
     """
+    loaded, tasks = _planned(catalog, table, where)
+    io: Any = loaded.io
+    fragments = []
+    for task in tasks:
+        scheme, netloc, path = PyArrowFileIO.parse_location(task.file.file_path)
+        day = task.file.partition[table.partitioned_by.index("day")]
+        is_its_day = ds.field("day") == pa.scalar(day, pa.int32()).cast(pa.date32())
+        files = io.fs_by_scheme(scheme, netloc)
+        fragments.append(
+            _PARQUET.make_fragment(path, filesystem=files, partition_expression=is_its_day)
+        )
+    schema = schema_to_pyarrow(loaded.schema(), include_field_ids=False)
+    return ds.FileSystemDataset(fragments, schema, _PARQUET)
+
+
+def _planned(
+    catalog: Catalog, table: LakeTable, where: str | None
+) -> tuple[Table, Sequence[FileScanTask]]:
     name = f"{catalog.properties.get('database', NAMESPACE)}.{table.name}"
     try:
         loaded = catalog.load_table(name)
@@ -38,19 +76,4 @@ def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> d
     deleted = sum(bool(task.delete_files) for task in tasks)
     if deleted:
         raise RowsDeletedBesideError(name, deleted)
-    return _dataset(loaded, tasks, day_at=table.partitioned_by.index("day"))
-
-
-def _dataset(table: Table, tasks: Iterable[FileScanTask], *, day_at: int) -> ds.FileSystemDataset:
-    """One fragment per file. Each knows its day, so that a query opens no other days' files."""
-    io: Any = table.io
-    fragments = []
-    for task in tasks:
-        scheme, netloc, path = PyArrowFileIO.parse_location(task.file.file_path)
-        day = pa.scalar(task.file.partition[day_at], pa.int32()).cast(pa.date32())
-        files, is_its_day = io.fs_by_scheme(scheme, netloc), ds.field("day") == day
-        fragments.append(
-            _PARQUET.make_fragment(path, filesystem=files, partition_expression=is_its_day)
-        )
-    schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
-    return ds.FileSystemDataset(fragments, schema, _PARQUET)
+    return loaded, tasks

@@ -12,6 +12,8 @@ from operations.fleet.questions import Row, question
 
 _SQL: Final = queries(__package__, "traffic.sql", in_window=IN_WINDOW)
 
+_KEPT_LAGS: Final = {"lags": _SQL["lagging"]}
+
 LATE_OVER_MS: Final = HOUR_MS
 LATE_SHARE_MIN: Final = 0.5
 LATE_MESSAGES_MIN: Final = 5
@@ -24,6 +26,7 @@ LATE: Final = question(
         "share_min": LATE_SHARE_MIN,
         "messages_min": LATE_MESSAGES_MIN,
     },
+    kept=_KEPT_LAGS,
 )
 """Chronically late devices, the worst first: of enough messages, so many later than ``over_ms``.
 
@@ -47,7 +50,10 @@ def is_late(lags: Row) -> bool:
 
 
 LAGS: Final = question(
-    "lags", _histogram("lag_ms", f"({_SQL['lagging']})"), parameters={"bounds": list(LAG_BOUNDS_MS)}
+    "lags",
+    _histogram("lag_ms", "lags"),
+    parameters={"bounds": list(LAG_BOUNDS_MS)},
+    kept=_KEPT_LAGS,
 )
 
 SIZE_BOUNDS_BYTES: Final = (

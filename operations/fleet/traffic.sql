@@ -15,9 +15,7 @@ select device_id, device_type, via, received_ms, received_ms - last_event_ms
 from undated join dated using (id)
 
 -- name: late
-with lags as materialized (
-    {lagging}
-), chronic as (
+with chronic as (
     select device_id, count(*) as messages, count(*) filter (lag_ms > $over_ms) as late
     from lags group by device_id
     having messages >= $messages_min and late >= $share_min * messages
@@ -34,14 +32,15 @@ from lags join chronic using (device_id) group by device_id
 order by share desc, median_lag_ms desc, device_id
 
 -- name: sizes
-select
-    count(*) as count,
-    coalesce(sum(body_bytes), 0)::bigint as total,
-    quantile_disc(body_bytes, 0.5) as p50,
-    quantile_disc(body_bytes, 0.95) as p95,
-    quantile_disc(body_bytes, 0.99) as p99,
-    max(body_bytes) as max
-from received where {in_window}
+with summed as (
+    select
+        count(*) as count,
+        coalesce(sum(body_bytes), 0)::bigint as total,
+        quantile_disc(body_bytes, [0.5, 0.95, 0.99]) as shares,
+        max(body_bytes) as max
+    from received where {in_window}
+)
+select count, total, shares[1] as p50, shares[2] as p95, shares[3] as p99, max from summed
 
 -- name: outsized
 with usual as (
@@ -107,18 +106,21 @@ group by firmware
 order by malformed_share desc, messages desc, firmware
 
 -- name: parsers
+with ran as (
+    select
+        parser,
+        count(*) as attempts,
+        quantile_disc(parse_us, [0.5, 0.95, 0.99]) as shares,
+        max(parse_us) as max_us
+    from parsed
+    where day >= $since_day and parsed_ms > $since_ms and parsed_ms <= $asked_at_ms
+        and parser is not null and put_off is null
+        and (parse_us > 0 or outcome in ('parsed', 'empty'))
+    group by parser
+)
 select
-    parser,
-    count(*) as attempts,
-    quantile_disc(parse_us, 0.5) as p50_us,
-    quantile_disc(parse_us, 0.95) as p95_us,
-    quantile_disc(parse_us, 0.99) as p99_us,
-    max(parse_us) as max_us
-from parsed
-where day >= $since_day and parsed_ms > $since_ms and parsed_ms <= $asked_at_ms
-    and parser is not null and put_off is null
-    and (parse_us > 0 or outcome in ('parsed', 'empty'))
-group by parser order by p95_us desc, parser
+    parser, attempts, shares[1] as p50_us, shares[2] as p95_us, shares[3] as p99_us, max_us
+from ran order by p95_us desc, parser
 
 -- name: histogram
 with counted as (

@@ -52,13 +52,13 @@ def write_report(fleet: Fleet, path: Path) -> None:
 
 def report_of(fleet: Fleet) -> str:
     """Ask all questions, and give the page."""
-    _, latest_ms = fleet.arrivals_ms()
+    _, latest_ms = fleet.arrivals_ms
     return page_of(answers_of(fleet), asked_at_ms=fleet.asked_at_ms, latest_ms=latest_ms)
 
 
 def answers_of(fleet: Fleet) -> Answers:
     """All that the page shows; what it has ``over_time`` is by day or, of a young lake, by hour."""
-    (first_ms, _), coverage = fleet.arrivals_ms(), devices.coverage(fleet)
+    (first_ms, _), coverage = fleet.arrivals_ms, devices.coverage(fleet)
     age_ms = fleet.asked_at_ms if first_ms is None else fleet.asked_at_ms - first_ms
     shorter_ms = [0, *(days * DAY_MS for days in devices.COVERAGE_DAYS)]
     windows = zip(coverage.rows, shorter_ms, strict=False)

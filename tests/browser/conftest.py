@@ -29,7 +29,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         first, *others = answers["parsers"].rows
         long = answers["parsers"].of([{**first, "parser": LONG_NAME}, *others])
         text = page_of(
-            {**answers, "parsers": long}, asked_at_ms=ASKED_AT_MS, latest_ms=fleet.arrivals_ms()[1]
+            {**answers, "parsers": long}, asked_at_ms=ASKED_AT_MS, latest_ms=fleet.arrivals_ms[1]
         )
         page.write_text(text, encoding="utf-8")
     return page

@@ -64,6 +64,11 @@ MESSAGE: dict[str, list[dict[str, object]]] = {
            "parse_us": 1, "inflated_bytes": 2, "revision": attempt - 1}
         for attempt in (1, 2)
     ],
+    "parked": [
+        {"day": day_of(_NOW_MS), "key": "k", "reason": "malformed", "detail": "no number",
+         "parked_from": "parse.fast", "parked_ms": _NOW_MS, "source_partition": 0,
+         "source_offset": 1, "headers": [], "id": RAW_ID, "stream": "other"}
+    ],
 }  # fmt: skip
 """A message with events of two days, far apart, of its second revision."""
 
@@ -83,6 +88,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlCatalog]:
     add_rows(lake, REPEATS, MESSAGE["repeats"])
     add_rows(lake, RECEIVED, MESSAGE["received"])
     add_rows(lake, PARSED, MESSAGE["parsed"])
+    add_rows(lake, PARKED, MESSAGE["parked"])
     yield lake
     lake.close()
 
@@ -122,7 +128,8 @@ def test_the_rows_of_a_message_are_named_by_table_revision_and_day(ask: Ask, wan
 
     rows = json.loads(printed.stdout)["message_rows"]
     assert [(one["name"], one["revision"], one["rows"]) for one in rows] == [
-        ("received", 0, 1), ("parsed", 0, 1), ("parsed", 1, 1), ("events", 1, 4), ("repeats", 0, 1),
+        ("received", 0, 1), ("parsed", 0, 1), ("parsed", 1, 1), ("events", 1, 4),
+        ("parked", 0, 1), ("repeats", 0, 1),
     ]  # fmt: skip
     of_events = rows[3]
     assert (of_events["stream"], of_events["last_ms"]) == ("other", _NOW_MS + 13)

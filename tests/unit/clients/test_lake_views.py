@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from pyarrow import dataset as ds
 
 from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.lake.views import OWN_COLUMNS, LakeView, data_columns
-from operations.lake import newest_of
+from operations.lake import ViewRows, newest_of
 from tests.unit.events.json_values import json_values
 from tests.unit.events.schema_texts import schema
 
@@ -42,10 +43,16 @@ def view_with(properties: Mapping[str, object]) -> LakeView:
     return LakeView(stream="gps", own=OWN_COLUMNS, data=data_columns(schema(properties)))
 
 
+def newest(events: ds.Dataset, view: LakeView, *, since: date = DAY, rows_max: int) -> ViewRows:
+    with duckdb.connect() as connection:
+        connection.register("stored_events", events)
+        return newest_of(connection, view, since=since, rows_max=rows_max)
+
+
 def seen(properties: Mapping[str, object], *data: str) -> list[dict[str, Any]]:
     """The data's columns, by their names, of each event, the first to come first."""
     view = view_with(properties)
-    found = newest_of(events(*data), view, since=DAY, rows_max=1_000)
+    found = newest(events(*data), view, rows_max=1_000)
     named = [column.name for column in view.columns]
     rows = [dict(zip(named, row, strict=True)) for row in reversed(found)]
     own = {column.name for column in OWN_COLUMNS}
@@ -117,13 +124,13 @@ def test_data_that_is_no_object_has_nothing_in_its_columns(data: str) -> None:
 
 
 def test_an_event_comes_with_what_the_lake_knows_of_it() -> None:
-    found = newest_of(events("{}"), view_with({"a": TEXT}), since=DAY, rows_max=1)
+    found = newest(events("{}"), view_with({"a": TEXT}), rows_max=1)
 
     assert found == [("id-0", "d-1", None, ARRIVED_AT, DAY, "ok", "json", 0, "raw-0", None)]
 
 
 def test_the_newest_come_first_and_no_more_than_are_asked_for() -> None:
-    found = newest_of(events("{}", "{}", "{}"), view_with({"a": TEXT}), since=DAY, rows_max=2)
+    found = newest(events("{}", "{}", "{}"), view_with({"a": TEXT}), rows_max=2)
 
     assert [row[0] for row in found] == ["id-2", "id-1"]
 
@@ -132,8 +139,8 @@ def test_other_streams_and_earlier_days_are_left_out() -> None:
     others, later = events("{}", stream="gps-2"), DAY + timedelta(days=1)
     view = view_with({"a": TEXT})
 
-    assert newest_of(others, view, since=DAY, rows_max=1) == []
-    assert newest_of(events("{}"), view, since=later, rows_max=1) == []
+    assert newest(others, view, rows_max=1) == []
+    assert newest(events("{}"), view, since=later, rows_max=1) == []
 
 
 names = st.text(max_size=8).filter(lambda name: name.isprintable() and not set(name) & set('"\\*'))

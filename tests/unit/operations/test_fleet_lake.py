@@ -64,7 +64,7 @@ def test_a_question_reads_no_table_but_those_that_it_names(tmp_path: Path) -> No
     with Fleet(lake, (), asked_at_ms=ASKED_AT_MS) as fleet:
         assert devices.coverage(fleet).rows
         with pytest.raises(LakeMissingError, match="daily"):
-            fleet.arrivals_ms()
+            _ = fleet.arrivals_ms
 
 
 def test_what_needs_no_registry_is_answered_without_it(known: KnownFleet, folder: Path) -> None:
@@ -232,7 +232,7 @@ def test_a_devices_days_are_those_of_the_truth(fleet: Fleet, known: KnownFleet) 
 
 def test_the_lake_says_how_far_it_has_come(fleet: Fleet, known: KnownFleet) -> None:
     arrived_ms = [one.received_ms for one in known.sent]
-    assert fleet.arrivals_ms() == (min(arrived_ms), max(arrived_ms))
+    assert fleet.arrivals_ms == (min(arrived_ms), max(arrived_ms))
 
 
 def test_the_lake_says_of_how_many_messages_it_knows_the_end(

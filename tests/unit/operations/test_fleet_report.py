@@ -147,7 +147,7 @@ def test_an_empty_lake_makes_a_page(tmp_path_factory: pytest.TempPathFactory) ->
         closing(lake_of(nobody, tmp_path_factory.mktemp("lake"))) as catalog,
         Fleet(catalog, (), asked_at_ms=ASKED_AT_MS) as fleet,
     ):
-        page = page_of(answers_of(fleet), asked_at_ms=ASKED_AT_MS, latest_ms=fleet.arrivals_ms()[1])
+        page = page_of(answers_of(fleet), asked_at_ms=ASKED_AT_MS, latest_ms=fleet.arrivals_ms[1])
 
     assert "The lake holds no message yet." in page
     assert "No registered device has sent a message in 30 days." in page
