@@ -127,7 +127,8 @@ bench-dedupe: platform ## what dropping repeats costs as the keys held grow, int
 	$(bin)/python -m benchmarks.dedupe
 
 .PHONY: bench-fleet
-bench-fleet: bench-fleet-merge ## what questions about a fleet, its report, a merge and the metadata take, into build/bench/fleet.json
+bench-fleet: platform ## what questions about a fleet, its report, a merge and the metadata take, into build/bench/fleet.json
+	$(bin)/python -m benchmarks.fleet_merge --days 20 --output build/bench/fleet.json
 	$(bin)/python -m benchmarks.fleet_metadata
 	$(bin)/python -m benchmarks.fleet
 
@@ -148,7 +149,7 @@ bench-console: platform ## how quickly the console's pages come while a fleet se
 	$(bin)/python -m benchmarks.console
 
 .PHONY: bench-fleet-merge
-bench-fleet-merge: platform ## how a merge into the lake grows with the table, into build/bench/fleet.json
+bench-fleet-merge: platform ## how merges, compaction and erasure grow with a table of 100 million rows, into build/bench/fleet_merge.json
 	$(bin)/python -m benchmarks.fleet_merge
 
 .PHONY: format
