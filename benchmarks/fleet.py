@@ -13,6 +13,7 @@ import time
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Final
 
@@ -35,7 +36,7 @@ from local.checkout import ROOT
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import HISTORY_DAYS, QUERIED, Fleet
 from operations.fleet.questions import Question
-from operations.fleet.tables import day_since, planned_table
+from operations.fleet.tables import day_since, planned_rows
 from operations.report.page import write_report
 
 BENCH: Final = ROOT / "build" / "bench"
@@ -88,9 +89,13 @@ def main() -> None:
 
 def _file_bytes(catalog: Catalog) -> int:
     """The size of all files that a question may read."""
-    since = day_since(day_of(ASKED_AT_MS - HISTORY_DAYS * DAY_MS))
-    tables = [planned_table(catalog, one, where=None if one is DAILY else since) for one in QUERIED]
-    return sum(Path(file).stat().st_size for table in tables for file in table.files)
+    since = day_of(ASKED_AT_MS - HISTORY_DAYS * DAY_MS)
+    tables = [
+        planned_rows(catalog, one, where=day_since(date.min if one is DAILY else since))
+        for one in QUERIED
+    ]
+    paths = (location.removeprefix("file://") for table in tables for location, _ in table.files)
+    return sum(Path(one).stat().st_size for one in paths)
 
 
 def _canonical_record_bytes() -> int:

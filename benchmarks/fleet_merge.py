@@ -172,6 +172,7 @@ def _events(
         F.lit(0).alias("revision"),
         F.format_string('{"lat":47.%d,"lon":8.%d}', "id", F.col("id") * 7).alias("data"),
         at_ms.alias("event_ms"),
+        at_ms.alias("lake_ms"),
         F.lit(None).cast("bigint").alias(DAY_CLOCK),
     )
 

@@ -16,11 +16,11 @@ from clients.aws import asking, aws_client
 from clients.lake.laptop_lake import LakeMissingError, LaptopLake
 from clients.lake.view_sql import Engine, create_view
 from fleetlane.events.flows.flow import Flow
+from fleetlane.events.lake import tables
 from fleetlane.events.lake.queries import queries
-from fleetlane.events.lake.tables import CATALOG, EVENTS, NAMESPACE, PARSED, RECEIVED, REPEATS
 from fleetlane.events.lake.views import LakeView
 from fleetlane.events.times import DAY_MS, day_of
-from operations.fleet.fleet import PARKED_MESSAGES, Fleet, Lake, connection_to, rows_of
+from operations.fleet.fleet import Fleet, Lake, connection_to, rows_of
 from operations.fleet.questions import Table, question
 from operations.platform import Platform, StageUnavailableError
 
@@ -47,13 +47,13 @@ def lake_of(platform: Platform) -> Iterator["Catalog"]:
         from pyiceberg.catalog.glue import GlueCatalog  # noqa: PLC0415
 
         glue = aws_client("glue", platform.aws)
-        catalog: Catalog = GlueCatalog(CATALOG, glue, database=resources.lake_database)
+        catalog: Catalog = GlueCatalog(tables.CATALOG, glue, database=resources.lake_database)
     else:
         from pyiceberg.catalog import load_catalog  # noqa: PLC0415
 
         _laptop_lake(file)
         uri = f"sqlite:///{file}"
-        catalog = load_catalog(CATALOG, type="sql", uri=uri, init_catalog_tables="false")
+        catalog = load_catalog(tables.CATALOG, type="sql", uri=uri, init_catalog_tables="false")
     with asking(StageUnavailableError, resources.stage), closing(catalog):
         yield catalog
 
@@ -61,7 +61,7 @@ def lake_of(platform: Platform) -> Iterator["Catalog"]:
 def _laptop_lake(catalog: Path) -> LaptopLake:
     lake = LaptopLake(catalog=catalog)
     if not lake.has_tables():
-        raise LakeMissingError(RECEIVED.identifier, str(catalog))
+        raise LakeMissingError(tables.RECEIVED.identifier, str(catalog))
     return lake
 
 
@@ -87,8 +87,8 @@ def conformance_of(
 
     since = day_of(asked_at_ms - days * DAY_MS)
     with questioned_lake(platform) as lake, closing(connection_to(lake)) as connection:
-        _name_events(connection, lake, flow.stream, since=since)
-        received = rows_of(lake, RECEIVED, since=since).since(since)
+        name_events(connection, lake, flow.stream, since=since)
+        received = rows_of(lake, tables.RECEIVED, since=since).since(since)
         connection.execute(f"create view received as from {received}")
         sql = queries("operations.fleet", "conformance.sql", sample=sample)["sampled"]
         sampled = connection.execute(sql, {"since": since, "stream": flow.stream})
@@ -100,10 +100,10 @@ def message_rows(platform: Platform, raw_id: str, *, asked_at_ms: int, days: int
     since_ms = asked_at_ms - days * DAY_MS
     of_message = f"raw_id = '{raw_id}' and arrival_ms >= {since_ms}"
     with questioned_lake(platform) as lake, closing(connection_to(lake)) as connection:
-        for table in (RECEIVED, PARSED, PARKED_MESSAGES, EVENTS, REPEATS):
-            is_by_own_day = table in (EVENTS, REPEATS)
-            since = None if is_by_own_day else day_of(since_ms)
-            where = of_message if is_by_own_day else f"id = '{raw_id}'"
+        for table in (tables.RECEIVED, tables.PARSED, tables.PARKED, tables.EVENTS, tables.REPEATS):
+            since, where = day_of(since_ms), f"id = '{raw_id}'"
+            if table in (tables.EVENTS, tables.REPEATS):  # which lie by their events' own days
+                since, where = date.min, of_message
             rows = rows_of(lake, table, since=since, where=where).since(since)
             connection.execute(f"create view stored_{table.name} as from {rows}")
         return MESSAGE_ROWS.asked(connection, {"raw_id": raw_id}, days=days)
@@ -113,29 +113,22 @@ type ViewRows = Sequence[tuple[object, ...]]
 """Each has a value for each column of the view."""
 
 
-def newest_events(platform: Platform, view: LakeView, *, since: date, rows_max: int) -> ViewRows:
-    """The newest of a stream's days from ``since`` on, by arrival; raises as ``rows_of``."""
-    with questioned_lake(platform) as lake, closing(connection_to(lake)) as connection:
-        _name_events(connection, lake, view.stream, since=since)
-        return newest_of(connection, view, since=since, rows_max=rows_max)
-
-
 def newest_of(
     connection: DuckDBPyConnection, view: LakeView, *, since: date, rows_max: int
 ) -> ViewRows:
-    """The same of what the connection has as ``stored_events``."""
-    connection.execute(f"create schema {NAMESPACE}")
-    connection.execute(f"create view {EVENTS.identifier} as from stored_events")
+    """The newest ``stored_events`` of the days from ``since`` on, by arrival, the newest first."""
+    connection.execute(f"create schema {tables.NAMESPACE}")
+    connection.execute(f"create view {tables.EVENTS.identifier} as from stored_events")
     connection.execute(create_view(view, Engine.DUCKDB))
     result = connection.execute(
-        f"from {NAMESPACE}.{view.name} where day >= $since"
+        f"from {tables.NAMESPACE}.{view.name} where day >= $since"
         " order by arrived_at desc, id limit $rows_max",
         {"since": since, "rows_max": rows_max},
     )
     return result.fetchall()
 
 
-def _name_events(connection: DuckDBPyConnection, lake: Lake, stream: str, *, since: date) -> None:
-    """Let SQL name a stream's events, of the days from one on, ``stored_events``."""
-    events = rows_of(lake, EVENTS, since=since, where=f"stream = '{stream}'")
+def name_events(connection: DuckDBPyConnection, lake: Lake, stream: str, *, since: date) -> None:
+    """Let SQL name a stream's events of the days from one on, as ``stored_events``."""
+    events = rows_of(lake, tables.EVENTS, since=since, where=f"stream = '{stream}'")
     connection.execute(f"create view stored_events as from {events.since(since)}")

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from pyarrow import compute as pc
 from pyiceberg.catalog import Catalog
 
 from clients.device_api import DeviceKey
@@ -25,7 +24,7 @@ from fleetlane.events.names import audience_of
 from fleetlane.events.times import day_of
 from operations.devices.canary import canary_device
 from operations.endpoints import LAPTOP, LOCAL_STAGE
-from operations.fleet.tables import day_since, planned_table
+from operations.fleet.tables import day_since, table_of
 from operations.lake import fleet_of, lake_of
 from operations.ledger.standing import StandingLedger, standing_ledger
 from operations.platform import Platform
@@ -181,9 +180,9 @@ class Verification:
         since = day_since(day_of(int(self.began_s * 1_000)))
 
         def read(catalog: Catalog) -> Mapping[str, list[Row]]:
-            planned = planned_table(catalog, table, where=f"{where} and {since}")
             by_id: dict[str, list[Row]] = {one.raw_id: [] for one in messages}
-            for row in planned.to_table(filter=pc.field(key).isin(list(by_id))).to_pylist():
+            found = f"{where} and {since} and {key} in ({', '.join(map(repr, by_id))})"
+            for row in table_of(catalog, table).scan(row_filter=found).to_arrow().to_pylist():
                 by_id[row[key]].append(row)
             return by_id
 

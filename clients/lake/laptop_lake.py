@@ -65,7 +65,7 @@ class LaptopLake:
         fields = [
             (one["id"], one["name"], one["type"])
             for one in schema["fields"]
-            if one["name"] in table.column_names
+            if isinstance(one["type"], str)
         ]
         return ParquetRows(files=tuple(files), fields=tuple(fields))
 

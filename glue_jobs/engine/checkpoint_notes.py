@@ -58,20 +58,15 @@ class ClockBehindError(FleetlaneError):
 
 
 class Files(Protocol):
-    """The folder of the checkpoints; ``HadoopFiles`` is one."""
-
-    def read(self, name: str) -> bytes | None: ...
-    def write(self, name: str, content: bytes) -> None: ...
-
-
-class CheckpointFiles(Files, Protocol):
-    """The same, with what is in each checkpoint."""
+    """The folder of the checkpoints, with what is in each; ``HadoopFiles`` is one."""
 
     def names(self, folder: str) -> Sequence[str]: ...
+    def read(self, name: str) -> bytes | None: ...
+    def write(self, name: str, content: bytes) -> None: ...
     def delete(self, name: str) -> None: ...
 
 
-def note_plan(files: CheckpointFiles, query: str, plan: CheckpointPlan) -> None:
+def note_plan(files: Files, query: str, plan: CheckpointPlan) -> None:
     """Write down by what a checkpoint is written from now on. One without a note is taken as it is.
 
     Topics made anew since are read from their beginning: old offsets say nothing about them.
@@ -98,7 +93,7 @@ def note_plan(files: CheckpointFiles, query: str, plan: CheckpointPlan) -> None:
         files.write(name, msgspec.json.encode(plan))
 
 
-def close_gaps(files: CheckpointFiles, query: str) -> None:
+def close_gaps(files: Files, query: str) -> None:
     """Let any checkpoint be taken up by a query that writes progress between its batches.
 
     It begins after the last batch that is in both logs, but looks for the offsets of the batch
@@ -118,7 +113,7 @@ def close_gaps(files: CheckpointFiles, query: str) -> None:
                 files.delete(f"{query}/{log}/{batch}")
 
 
-def _forget(files: CheckpointFiles, query: str, topics: Set[str]) -> None:
+def _forget(files: Files, query: str, topics: Set[str]) -> None:
     """Take topics out of the offsets that a query begins with, once its gaps are closed.
 
     A file of them has a line for its format, one about the batch, and one a source.
@@ -130,7 +125,7 @@ def _forget(files: CheckpointFiles, query: str, topics: Set[str]) -> None:
         files.write(name, b"\n".join((*head, msgspec.json.encode(kept))))
 
 
-def _check_clock(files: CheckpointFiles, query: str) -> None:
+def _check_clock(files: Files, query: str) -> None:
     newest = max(_batches(files, f"{query}/offsets"), default=-1)
     for line in (files.read(f"{query}/offsets/{newest}") or b"").split(b"\n")[1:2]:
         behind_ms = msgspec.json.decode(line)["batchTimestampMs"] - now_ms()
@@ -138,7 +133,7 @@ def _check_clock(files: CheckpointFiles, query: str) -> None:
             raise ClockBehindError(query, behind_ms)
 
 
-def _batches(files: CheckpointFiles, folder: str) -> set[int]:
+def _batches(files: Files, folder: str) -> set[int]:
     return {int(name) for name in files.names(folder) if name.isdecimal()}
 
 

@@ -79,15 +79,11 @@ def vibration(random: Random, at_ms: int, passes: int) -> bytes:
 
 def core_dump(random: Random, at_ms: int, entries: int) -> bytes:
     """About 64 KiB an entry."""
-    return _dumped(random, at_ms, entries, dump_bytes=32 * 1024)
+    return diagnostics(random, at_ms, entries, dump_bytes=32 * 1024)
 
 
-def diagnostics(random: Random, at_ms: int, entries: int) -> bytes:
+def diagnostics(random: Random, at_ms: int, entries: int, *, dump_bytes: int = 480) -> bytes:
     """About a kilobyte an entry."""
-    return _dumped(random, at_ms, entries, dump_bytes=480)
-
-
-def _dumped(random: Random, at_ms: int, entries: int, *, dump_bytes: int) -> bytes:
     boot_id = random.randbytes(8).hex()
     dumps = [
         {"at_ms": at_ms + number, "level": "debug", "dump": random.randbytes(dump_bytes).hex()}

@@ -7,13 +7,11 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from copy import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from local.checkout import ROOT
@@ -49,17 +47,13 @@ def used_session(folder: Path) -> None:
     """Records through Python, and then an aggregation of each batch."""
     session = SparkSession.builder.getOrCreate()
     rows = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 10).load()
-    copied = rows.mapInArrow(_as_they_are, rows.schema)
+    copied = rows.mapInArrow(lambda batches: batches, rows.schema)
     writer = copied.writeStream.foreachBatch(_counted)
     query = writer.option("checkpointLocation", str(folder / "checkpoint")).start()
     while (last := query.lastProgress) is None or last["batchId"] < _BATCHES:
         time.sleep(_POLL_S)
     query.stop()
     session.stop()
-
-
-def _as_they_are(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield from batches
 
 
 def _counted(batch: DataFrame, _: int) -> None:

@@ -12,7 +12,9 @@ from operations.fleet.questions import Table, question
 
 COVERAGE_DAYS: Final = (1, 2, 7)
 GAP_MIN_MS: Final = HOUR_MS
-_SQL: Final = queries(__package__, "devices.sql", in_window=IN_WINDOW, day_ms=DAY_MS)
+_SQL: Final = queries(
+    __package__, "devices.sql", in_window=IN_WINDOW, day_ms=DAY_MS, hour_ms=HOUR_MS
+)
 
 COVERAGE: Final = question("coverage", _SQL["coverage"], parameters={"windows": None})
 """How many of the ``registered`` devices reported, in these days or in each of ``windows``.
@@ -29,28 +31,10 @@ Needs two days. Firmware is what a device declared last, null where it never did
 """
 
 
-def _over_time(key: str, of_message: str, times: str) -> str:
-    return _SQL["over_time"].format(key=key, of_message=of_message, times=times)
-
-
-COVERAGE_BY_DAY: Final = question(
-    "by_day",
-    _over_time(
-        "day",
-        "day",
-        "generate_series($since_day, epoch_ms($asked_at_ms)::date, interval 1 day)::date[]",
-    ),
-)
+COVERAGE_BY_DAY: Final = question("by_day", _SQL["by_day"])
 """The same of each day (UTC), the oldest first; the first and last days are incomplete."""
 
-COVERAGE_BY_HOUR: Final = question(
-    "by_hour",
-    _over_time(
-        "hour_ms",
-        f"received_ms - received_ms % {HOUR_MS}",
-        f"generate_series($first_ms - $first_ms % {HOUR_MS}, $asked_at_ms, {HOUR_MS})",
-    ),
-)
+COVERAGE_BY_HOUR: Final = question("by_hour", _SQL["by_hour"])
 """The same of each hour from that of ``first_ms`` on."""
 
 

@@ -126,27 +126,37 @@ from after where length_ms >= $gap_min_ms
 order by length_ms desc, device_id, stream, from_ms
 limit $gaps_max
 
--- name: over_time
+-- name: sent_by_number
 -- A bit a device for each time: a row a device and time would take a GB for a million.
 with fleet as (
     select rowid as number, device_id from registered where status != 'revoked'
 ), sent as (
-    select number, {{of_message}} as {{key}}, via is null as is_direct
+    select number, day, received_ms - received_ms % {hour_ms} as hour_ms, via is null as is_direct
     from received join fleet using (device_id) where {in_window}
-), counted as (
-    select
-        {{key}},
-        bitstring_agg(number, 0, getvariable('registered')) filter (is_direct) as direct,
-        bitstring_agg(number, 0, getvariable('registered')) as either,
-        count(*) as messages
-    from sent group by {{key}}
-), times as (
-    select unnest({{times}}) as {{key}}
 )
-select
-    {{key}},
-    coalesce(bit_count(direct), 0) as reported,
-    coalesce(bit_count(either), 0) - reported as through_gateway,
-    coalesce(messages, 0) as messages
-from times left join counted using ({{key}})
-order by {{key}}
+
+-- name: of_time
+bitstring_agg(number, 0, getvariable('registered')) filter (is_direct) as direct,
+bitstring_agg(number, 0, getvariable('registered')) as either,
+count(*) as messages
+
+-- name: over_time
+coalesce(bit_count(direct), 0) as reported,
+coalesce(bit_count(either), 0) - reported as through_gateway,
+coalesce(messages, 0) as messages
+
+-- name: by_day
+{sent_by_number}, counted as (
+    select day, {of_time} from sent group by day
+), times as (
+    select unnest(generate_series($since_day, epoch_ms($asked_at_ms)::date, interval 1 day)::date[]) as day
+)
+select day, {over_time} from times left join counted using (day) order by day
+
+-- name: by_hour
+{sent_by_number}, counted as (
+    select hour_ms, {of_time} from sent group by hour_ms
+), times as (
+    select unnest(generate_series($first_ms - $first_ms % {hour_ms}, $asked_at_ms, {hour_ms})) as hour_ms
+)
+select hour_ms, {over_time} from times left join counted using (hour_ms) order by hour_ms

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import date
 from functools import cached_property
 from pathlib import Path
@@ -26,7 +25,6 @@ from fleetlane.events.lake.tables import (
     PARSED,
     RECEIVED,
     REPEATS,
-    Column,
     LakeTable,
 )
 from fleetlane.events.times import DAY_MS, MILLIS_MAX, MILLIS_MIN, day_of
@@ -41,21 +39,14 @@ HISTORY_DAYS: Final = 30
 QUERIED: Final = (RECEIVED, PARSED, DAILY)
 
 
-def _columns(table: LakeTable, *names: str) -> tuple[Column, ...]:
-    return tuple(one for one in table.columns if one.name in names)
-
-
-PARKED_MESSAGES: Final = replace(
-    PARKED, columns=_columns(PARKED, *({*PARKED.column_names} - {"headers", "body"}))
-)
-_OF_KEPT: Final = _columns(EVENTS, "raw_id", "device_id", "revision", "arrival_ms", "lake_ms")
-_KEPT: Final = {f"kept_{one.name}": replace(one, columns=_OF_KEPT) for one in (EVENTS, REPEATS)}
+_KEPT: Final = {f"kept_{one.name}": one for one in (EVENTS, REPEATS)}
 _NAMES: Final = {
     **{one.name: one for one in (*QUERIED, OBJECTIVES)},
-    "parked_messages": PARKED_MESSAGES,
+    "parked_messages": PARKED,
     **_KEPT,
 }
 """By what SQL calls them: ``parked`` and ``events`` are columns of many."""
+
 _BY_DAY: Final = (RECEIVED, PARSED, OBJECTIVES)
 """Asked of by their days alone: files of other days are not opened."""
 
@@ -67,16 +58,9 @@ _OF_FLEET: Final = "({} or device_id is null)".format(
 )
 """No question about the fleet sees our own devices, in whatever table. A record has maybe none."""
 
-_REGISTERED: Final = queries(__package__, "registered.sql", of_fleet=_OF_FLEET)
-
-_BELIEVED: Final = "* replace ({})".format(
-    ", ".join(
-        f"case when {name} between {MILLIS_MIN} and {MILLIS_MAX} then {name} end as {name}"
-        for name in ("start_ms", "end_ms")
-    )
+_SQL: Final = queries(
+    __package__, "fleet.sql", of_fleet=_OF_FLEET, first_ms=MILLIS_MIN, last_ms=MILLIS_MAX
 )
-"""Times of no calendar count as undeclared: computing with them fails for the whole fleet."""
-
 _PARAMETER: Final = re.compile(r"\$(\w+)")
 _WORD: Final = re.compile(r"\w+")
 
@@ -87,9 +71,8 @@ IN_WINDOW: Final = "day >= $since_day and received_ms > $since_ms and received_m
 class Fleet(AbstractContextManager["Fleet"]):
     """Runs SQL over the lake's tables and ``registered``, as of one time.
 
-    Those are ``received``, ``parsed``, ``daily``, ``objectives``, ``parked_messages``, which has
-    no bodies, and ``kept_events`` and ``kept_repeats``: of two days' messages when their events
-    came into the lake.
+    Those are ``received``, ``parsed``, ``daily``, ``objectives``, ``parked_messages``, and
+    ``kept_events`` and ``kept_repeats``: those of the messages of two days.
 
     What is written to a table after its first question is not seen.
     """
@@ -107,7 +90,7 @@ class Fleet(AbstractContextManager["Fleet"]):
         self._kept: Final = dict[str, int]()
         self._folder = TemporaryDirectory(prefix="fleetlane-fleet-")
         self._connection = connection_to(lake)
-        self._connection.execute(_REGISTERED["open"], {"folder": self._folder.name})
+        self._connection.execute(_SQL["open"], {"folder": self._folder.name})
 
     def ask(self, question: Question, *, days: int = HISTORY_DAYS, **given: object) -> Table:
         """Ask over ``days`` times 24 hours; ``given`` are parameters of the question."""
@@ -131,9 +114,8 @@ class Fleet(AbstractContextManager["Fleet"]):
     @cached_property
     def arrivals_ms(self) -> tuple[int | None, int | None]:
         """When the first and the latest message in the lake arrived; without any, ``None``."""
-        what = "min(first_received_ms), max(last_received_ms)"
-        sql = f"select {what} from daily where first_received_ms <= $asked_at_ms"
-        ((first_ms, last_ms),) = self._executed(sql, {"asked_at_ms": self.asked_at_ms}).fetchall()
+        found = self._executed(_SQL["arrivals"], {"asked_at_ms": self.asked_at_ms})
+        ((first_ms, last_ms),) = found.fetchall()
         return first_ms, last_ms
 
     def final_outcomes(self) -> int:
@@ -141,12 +123,7 @@ class Fleet(AbstractContextManager["Fleet"]):
 
         0 until all of them are counted by day, too.
         """
-        sql = (
-            "select count(distinct id) filter (source_topic != $made_up)"
-            " * (count(distinct id) <= (select sum(parsed + empty + parked) from daily))::int"
-            " from parsed where outcome in ('parsed', 'empty', 'parked')"
-        )
-        ((found,),) = self._executed(sql, {"made_up": MADE_UP}).fetchall()
+        ((found,),) = self._executed(_SQL["outcomes"], {"made_up": MADE_UP}).fetchall()
         return int(found or 0)
 
     def _executed(
@@ -172,25 +149,22 @@ class Fleet(AbstractContextManager["Fleet"]):
                 f"{one.registered_ms}\n"
                 for one in registered
             )
-        self._connection.execute(_REGISTERED["read"], {"path": str(path)})
+        self._connection.execute(_SQL["read"], {"path": str(path)})
         path.unlink()
-        self._connection.execute(_REGISTERED["count"])
+        self._connection.execute(_SQL["count"])
 
     def _name(self, name: str, table: LakeTable, days: int) -> None:
         """Let SQL name a table's rows, of so many days where all questions ask by them."""
-        where = None
-        if name in _KEPT:
-            where = f"arrival_ms >= {self.asked_at_ms - _ARRIVED_WITHIN_MS}"
-        is_whole = table is DAILY or name in _KEPT
+        where = f"arrival_ms >= {self.asked_at_ms - _ARRIVED_WITHIN_MS}" if name in _KEPT else None
         history, since = (day_of(self.asked_at_ms - one * DAY_MS) for one in (HISTORY_DAYS, days))
         if name not in self._rows:
-            planned_since = None if is_whole else history
-            self._rows[name] = rows_of(self._lake, table, since=planned_since, where=where)
-        columns = _BELIEVED if table is RECEIVED else "*"
+            planned = date.min if table is DAILY or name in _KEPT else history
+            self._rows[name] = rows_of(self._lake, table, since=planned, where=where)
+        rows = self._rows[name].since(since if table in _BY_DAY else date.min)
+        columns = _SQL["received_columns"] if table is RECEIVED else "*"
         condition = _OF_FLEET if "device_id" in table.column_names else "true"
         self._connection.execute(
-            f"create or replace view {name} as select {columns}"
-            f" from {self._rows[name].since(since if table in _BY_DAY else None)}"
+            f"create or replace view {name} as select {columns} from {rows}"
             f" where {condition} and {where or 'true'}"
         )
 
@@ -203,26 +177,26 @@ def connection_to(lake: Lake) -> duckdb.DuckDBPyConnection:
     """A database in memory whose SQL may name what ``rows_of`` gives of a lake."""
     connection = duckdb.connect()
     if not isinstance(lake, LaptopLake):
-        from operations.fleet.lake_files import LakeFiles  # noqa: PLC0415 - as below
+        from operations.fleet.tables import LakeFiles  # noqa: PLC0415 - as below
 
         connection.register_filesystem(LakeFiles(lake))
     return connection
 
 
 def rows_of(
-    lake: Lake, table: LakeTable, *, since: date | None, where: str | None = None
+    lake: Lake, table: LakeTable, *, since: date = date.min, where: str | None = None
 ) -> ParquetRows:
     """A table's rows, at least those of the days from ``since`` on ``where`` a condition holds.
 
-    Raises ``LakeMissingError`` or ``RowsDeletedBesideError``, as ``planned_table``.
+    Raises ``LakeMissingError`` or ``RowsDeletedBesideError``, as ``planned_rows``.
     """
     if isinstance(lake, LaptopLake):
         return lake.rows(table)
     # Not above: pyiceberg takes seconds to import, which nobody at a laptop should wait for.
     from operations.fleet.tables import day_since, planned_rows  # noqa: PLC0415
 
-    conditions = [where, None if since is None else day_since(since)]
-    return planned_rows(lake, table, where=" and ".join(filter(None, conditions)) or None)
+    of_days = day_since(since)
+    return planned_rows(lake, table, where=f"{where} and {of_days}" if where else of_days)
 
 
 def _named_in(sql: str, known: Mapping[str, object]) -> dict[str, object]:

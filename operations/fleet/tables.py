@@ -1,21 +1,19 @@
-"""The lake's tables by pyiceberg, which plans which files count; Arrow or DuckDB reads them."""
+"""The lake's tables by pyiceberg, which plans which files count; and their files, for DuckDB."""
 
-from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from threading import local
 from typing import Any, Final
 
-import pyarrow as pa
-from pyarrow import dataset as ds
+from fsspec import AbstractFileSystem
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
-from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow
-from pyiceberg.table import FileScanTask, Table
+from pyiceberg.io import load_file_io
+from pyiceberg.table import Table
 
 from clients.lake.laptop_lake import LakeMissingError, RowsDeletedBesideError
 from clients.lake.parquet_rows import ParquetRows
 from fleetlane.events.lake.tables import NAMESPACE, LakeTable
 
-_PARQUET: Final = ds.ParquetFileFormat()
 _EPOCH: Final = date(1970, 1, 1)
 
 
@@ -23,57 +21,75 @@ def day_since(since: date) -> str:
     return f"day >= '{since.isoformat()}'"
 
 
-def planned_rows(catalog: Catalog, table: LakeTable, *, where: str | None) -> ParquetRows:
-    """The same as ``planned_table``, for DuckDB; files in S3 it reads by ``LakeFiles``."""
-    loaded, tasks = _planned(catalog, table, where)
-    days_at = table.partitioned_by.index("day")
+def table_of(catalog: Catalog, table: LakeTable) -> Table:
+    """A table as it is now; raises ``LakeMissingError``."""
+    name = f"{catalog.properties.get('database', NAMESPACE)}.{table.name}"
+    try:
+        return catalog.load_table(name)
+    except NoSuchTableError:
+        raise LakeMissingError(name, catalog.name) from None
+
+
+def planned_rows(catalog: Catalog, table: LakeTable, *, where: str) -> ParquetRows:
+    """Plan a table's files that may hold rows ``where`` a condition of pyiceberg's holds.
+
+    Raises as ``table_of``, and ``RowsDeletedBesideError`` where it has delete files.
+    """
+    loaded, day_at = table_of(catalog, table), table.partitioned_by.index("day")
+    tasks = list(loaded.scan(row_filter=where).plan_files())
+    if deleted := sum(bool(task.delete_files) for task in tasks):
+        raise RowsDeletedBesideError(table.identifier, deleted)
+    days = (_EPOCH + timedelta(days=task.file.partition[day_at]) for task in tasks)
+    fields = [one for one in loaded.schema().fields if one.field_type.is_primitive]
     return ParquetRows(
-        files=tuple(
-            (one.file.file_path, _EPOCH + timedelta(days=one.file.partition[days_at]))
-            for one in tasks
-        ),
-        fields=tuple(
-            (one.field_id, one.name, str(one.field_type))
-            for one in loaded.schema().fields
-            if one.name in table.column_names
-        ),
+        files=tuple(zip((task.file.file_path for task in tasks), days, strict=True)),
+        fields=tuple((one.field_id, one.name, str(one.field_type)) for one in fields),
     )
 
 
-def planned_table(catalog: Catalog, table: LakeTable, *, where: str | None) -> ds.FileSystemDataset:
-    """Plan a table's files that may hold rows ``where`` a condition of pyiceberg's holds.
+class LakeFiles(AbstractFileSystem):  # type: ignore[misc] # fsspec has no types
+    """Files in S3, which never change, for DuckDB: its own way there is to be downloaded."""
 
-    Each knows its day, so that a query opens no other days' files. Raises ``LakeMissingError``, or
-    ``RowsDeletedBesideError`` where the table has delete files.
-    """
-    loaded, tasks = _planned(catalog, table, where)
-    io: Any = loaded.io
-    fragments = []
-    for task in tasks:
-        scheme, netloc, path = PyArrowFileIO.parse_location(task.file.file_path)
-        day = task.file.partition[table.partitioned_by.index("day")]
-        is_its_day = ds.field("day") == pa.scalar(day, pa.int32()).cast(pa.date32())
-        files = io.fs_by_scheme(scheme, netloc)
-        fragments.append(
-            _PARQUET.make_fragment(path, filesystem=files, partition_expression=is_its_day)
-        )
-    schema = schema_to_pyarrow(loaded.schema(), include_field_ids=False)
-    return ds.FileSystemDataset(fragments, schema, _PARQUET)
+    protocol = "s3"
+    cachable = False
+
+    def __init__(self, catalog: Catalog) -> None:
+        super().__init__()
+        self._io, self._files = load_file_io(catalog.properties), dict[str, Any]()
+
+    def open(self, path: str, *_: object, **__: object) -> "_Reading":
+        return _Reading(self._file(path))
+
+    def glob(self, path: str, **_: object) -> list[str]:
+        """The path itself: none has a wildcard."""
+        return [path]
+
+    def size(self, path: str) -> int:
+        return int(self._file(path).size())
+
+    def modified(self, _path: str) -> datetime:
+        return datetime.fromtimestamp(0, UTC)
+
+    def _file(self, path: str) -> Any:
+        """Each is opened once: that asks S3 for its size."""
+        if path not in self._files:
+            self._files[path] = self._io.new_input(path).open()
+        return self._files[path]
 
 
-def _planned(
-    catalog: Catalog, table: LakeTable, where: str | None
-) -> tuple[Table, Sequence[FileScanTask]]:
-    name = f"{catalog.properties.get('database', NAMESPACE)}.{table.name}"
-    try:
-        loaded = catalog.load_table(name)
-    except NoSuchTableError:
-        raise LakeMissingError(name, catalog.name) from None
-    scan = loaded.scan(selected_fields=table.column_names)
-    if where is not None:
-        scan = scan.filter(where)
-    tasks = list(scan.plan_files())
-    deleted = sum(bool(task.delete_files) for task in tasks)
-    if deleted:
-        raise RowsDeletedBesideError(name, deleted)
-    return loaded, tasks
+class _Reading:
+    """A file of Arrow's. DuckDB reads its columns side by side, and each thread seeks first."""
+
+    def __init__(self, file: Any) -> None:
+        self._file, self._place = file, local()
+
+    def seek(self, offset: int) -> None:
+        self._place.offset = offset
+
+    def read(self, size: int) -> bytes:
+        data: bytes = self._file.read_at(size, self._place.offset)
+        self._place.offset += len(data)
+        return data
+
+    def close(self) -> None:
+        """The file stays open for the next question."""

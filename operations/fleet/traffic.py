@@ -15,17 +15,11 @@ _SQL: Final = queries(__package__, "traffic.sql", in_window=IN_WINDOW)
 _KEPT_LAGS: Final = {"lags": _SQL["lagging"]}
 
 LATE_OVER_MS: Final = HOUR_MS
-LATE_SHARE_MIN: Final = 0.5
-LATE_MESSAGES_MIN: Final = 5
 
 LATE: Final = question(
     "late",
     _SQL["late"],
-    parameters={
-        "over_ms": LATE_OVER_MS,
-        "share_min": LATE_SHARE_MIN,
-        "messages_min": LATE_MESSAGES_MIN,
-    },
+    parameters={"over_ms": LATE_OVER_MS, "share_min": 0.5, "messages_min": 5},
     kept=_KEPT_LAGS,
 )
 """Chronically late devices, the worst first: of enough messages, so many later than ``over_ms``.
@@ -34,12 +28,6 @@ LATE: Final = question(
 
 Messages whose data's end is not known are not counted.
 """
-
-
-def _histogram(value: str, messages: str) -> str:
-    """Messages above ``low`` up to and including ``high``; null is an open end."""
-    return _SQL["histogram"].format(value=value, messages=messages)
-
 
 LAG_BOUNDS_MS: Final = (-1, 10_000, 60_000, 600_000, HOUR_MS, 6 * HOUR_MS, DAY_MS, 7 * DAY_MS)
 """Upper bounds of the lag bins. Below zero the device's clock is ahead of ours."""
@@ -50,11 +38,9 @@ def is_late(lags: Row) -> bool:
 
 
 LAGS: Final = question(
-    "lags",
-    _histogram("lag_ms", "lags"),
-    parameters={"bounds": list(LAG_BOUNDS_MS)},
-    kept=_KEPT_LAGS,
+    "lags", _SQL["lags"], parameters={"bounds": list(LAG_BOUNDS_MS)}, kept=_KEPT_LAGS
 )
+"""Messages above ``low``, up to ``high``, as ``SIZE_BINS`` are; null is an open end."""
 
 SIZE_BOUNDS_BYTES: Final = (
     *(100, 1_000, 10_000, 100_000),
@@ -62,11 +48,7 @@ SIZE_BOUNDS_BYTES: Final = (
 )
 """Upper bounds of the size bins. Over 256 KiB a body goes by reference, over 4.5 MB by upload."""
 
-SIZE_BINS: Final = question(
-    "bins",
-    _histogram("body_bytes", f"received where {IN_WINDOW}"),
-    parameters={"bounds": list(SIZE_BOUNDS_BYTES)},
-)
+SIZE_BINS: Final = question("bins", _SQL["bins"], parameters={"bounds": list(SIZE_BOUNDS_BYTES)})
 
 SIZES: Final = question("sizes", _SQL["sizes"])
 """Of bodies as sent. A quantile is the least value that its share does not exceed."""

@@ -123,9 +123,7 @@ select
 from ran order by p95_us desc, parser
 
 -- name: histogram
-with counted as (
-    select histogram({{value}}, $bounds::bigint[]) as counts from {{messages}}
-), bins as (
+bins as (
     select
         unnest([null] || $bounds::bigint[]) as low,
         unnest($bounds::bigint[] || [null]) as high
@@ -135,3 +133,11 @@ select
     coalesce(counts[coalesce(high, 9223372036854775807)], 0)::bigint as messages,
     messages / nullif(sum(messages) over (), 0) as share
 from bins, counted
+
+-- name: lags
+with counted as (select histogram(lag_ms, $bounds::bigint[]) as counts from lags), {histogram}
+
+-- name: bins
+with counted as (
+    select histogram(body_bytes, $bounds::bigint[]) as counts from received where {in_window}
+), {histogram}

@@ -10,7 +10,7 @@ from fleetlane.events import headers as ce
 from fleetlane.events.errors import ParkedReason
 from fleetlane.events.lake.tables import EVENTS, PARKED
 from fleetlane.events.metadata import Outcome, Parsed
-from operations.fleet.tables import planned_table
+from operations.fleet.tables import table_of
 from operations.ledger.message_evidence import MessageEvidence
 from operations.messages.parked import ParkedMessage
 
@@ -25,13 +25,13 @@ class LakeEvidence:
     @classmethod
     def read(cls, catalog: Catalog) -> Self:
         """Read both tables wholly: for a lake that is as small as what is to be proved."""
-        events = planned_table(catalog, EVENTS, where=None)
-        parked = planned_table(catalog, PARKED, where=None)
+        events = table_of(catalog, EVENTS).scan(selected_fields=("id",)).to_arrow()
+        parked = table_of(catalog, PARKED).scan(selected_fields=("id", "headers", "body"))
         return cls(
-            event_ids=frozenset(events.to_table(columns=["id"]).column("id").to_pylist()),
+            event_ids=frozenset(events.column("id").to_pylist()),
             parked=frozenset(
                 (row["id"], _digest(row))
-                for row in parked.to_table(columns=["id", "headers", "body"]).to_pylist()
+                for row in parked.to_arrow().to_pylist()
                 if row["id"] is not None
             ),
         )

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pyarrow import compute as pc
 from pyiceberg.catalog import Catalog
 
 from fleetlane.events.lake import tables
 from fleetlane.events.times import HOUR_MS, day_of
 from operations.fleet.questions import Row, Table, table
-from operations.fleet.tables import day_since, planned_table
+from operations.fleet.tables import day_since, table_of
 
 _OUTCOMES: Final = ("parsed", "empty", "parked")
 _COUNTED: Final = (
@@ -47,9 +46,9 @@ class StandingLedger:
 
 
 def standing_ledger(catalog: Catalog, *, since_ms: int) -> StandingLedger:
-    """The ledger of the hours that end after a time; raises as ``planned_table``."""
-    planned = planned_table(catalog, tables.LEDGER, where=day_since(day_of(since_ms)))
-    rows = planned.to_table(filter=pc.field("hour_ms") > since_ms - HOUR_MS).to_pylist()
+    """The ledger of the hours that end after a time; raises as ``table_of``."""
+    where = f"{day_since(day_of(since_ms))} and hour_ms > {since_ms - HOUR_MS}"
+    rows = table_of(catalog, tables.LEDGER).scan(row_filter=where).to_arrow().to_pylist()
     rows.sort(key=lambda row: (-row["hour_ms"], row["stream"], row["lane"]))
     hours = [{key: row[key] for key in _HOUR_KEYS} for row in rows]
     missing = [{**row, **one} for row in rows for one in row["missing_messages"]]

@@ -8,18 +8,21 @@ from typing import Any, Final
 
 from pyarrow import dataset as ds
 from pyiceberg.catalog import Catalog
+from pyiceberg.io import load_file_io
+from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow
 
 from clients.s3.payload_bucket import PayloadBucket
 from fleetlane.events.envelope import KafkaPosition, PayloadReference, Record
 from fleetlane.events.lake.tables import RAW, NoBody
 from fleetlane.events.s3_keys import ARCHIVED_BODIES, PAYLOADS, archived_key
 from fleetlane.events.times import day_of
-from operations.fleet.tables import planned_table
+from operations.fleet.tables import planned_rows, table_of
 from operations.messages.parked import message_in
 from operations.messages.stores import RecordStore, StoredPayloads
 from operations.replay.landing import NextAttempt, ReplayPlan, with_payloads
 from operations.replay.plans import ArrivalRange, Seen
 
+_PARQUET: Final = ds.ParquetFileFormat()
 _AGAIN: Final = r"raw\.(bulk(\.over)?\.replayed|slow(\.over)?)"
 
 _COPIES_AT_ONCE: Final = 16
@@ -44,10 +47,17 @@ class ArchivedRecords:
 
     @classmethod
     def of(cls, catalog: Catalog, wanted: ArrivalRange) -> "ArchivedRecords":
-        """Plan which files may have them; raises as ``planned_table``."""
+        """Plan which files may have them; raises as ``planned_rows``."""
         first, last = day_of(wanted.from_ms), day_of(wanted.to_ms)
         where = f"stream = '{wanted.stream}' and day >= '{first}' and day <= '{last}'"
-        return cls(rows=planned_table(catalog, RAW, where=where), wanted=wanted)
+        planned, io = planned_rows(catalog, RAW, where=where), load_file_io(catalog.properties)
+        assert isinstance(io, PyArrowFileIO), "pyarrow is installed"
+        fragments = [
+            _PARQUET.make_fragment(path, filesystem=io.fs_by_scheme(scheme, netloc))
+            for scheme, netloc, path in (io.parse_location(one) for one, _ in planned.files)
+        ]
+        schema = schema_to_pyarrow(table_of(catalog, RAW).schema(), include_field_ids=False)
+        return cls(rows=ds.FileSystemDataset(fragments, schema, _PARQUET), wanted=wanted)
 
     def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:
         """Give the records of first landings; a ``RecordStore``, but that there is one pattern."""

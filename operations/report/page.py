@@ -87,9 +87,6 @@ def page_of(answers: Answers, *, asked_at_ms: int, latest_ms: int | None) -> str
         days=REPORT_DAYS,
         links={},
         together=_fell_together(answers["silent"].rows),
-        period=counted(len(answers["over_time"].rows), "hour")
-        if _is_by_hour(answers)
-        else counted(REPORT_DAYS, "day"),
         late_share_max=LATE_SHARE_MAX,
         malformed_share_max=MALFORMED_SHARE_MAX,
         traffic=traffic,

@@ -13,7 +13,7 @@ from local.servers.localstack import LocalAws
 from operations.endpoints import REGION
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import Fleet
-from operations.fleet.lake_files import LakeFiles
+from operations.fleet.tables import LakeFiles
 from tests import slow_answers
 from tests.known_fleet import ASKED_AT_MS, KnownFleet, known_fleet, tables_of
 

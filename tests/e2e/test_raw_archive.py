@@ -27,7 +27,7 @@ from local.data_folder import announced, taken_data_folder
 from local.flow_activation import activation_here
 from local.platform import Platform, PlatformSettings
 from operations.endpoints import PAYLOAD_BUCKET
-from operations.fleet.tables import planned_table
+from operations.fleet.tables import table_of
 from operations.lake import lake_of
 from operations.lanes.status import KafkaPositions
 from tests.e2e.devices import Device
@@ -97,12 +97,11 @@ def body_of(number: int) -> bytes:
 def rows(seen: operations.platform.Platform, table: LakeTable) -> Rows:
     try:
         with lake_of(seen) as catalog:
-            dataset = planned_table(catalog, table, where=f"stream = '{STREAM}'")
-            found = dataset.to_table().to_pylist()
+            scan = table_of(catalog, table).scan(row_filter=f"stream = '{STREAM}'")
+            found = scan.to_arrow().to_pylist()
     except LakeMissingError:
         return []
-    of_stream = (row for row in found if row["stream"] == STREAM)
-    return sorted(of_stream, key=lambda row: str(row["id"]))
+    return sorted(found, key=lambda row: str(row["id"]))
 
 
 def first_rows(seen: operations.platform.Platform, count: int) -> Rows | None:

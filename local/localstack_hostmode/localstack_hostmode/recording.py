@@ -5,8 +5,7 @@ Messages in queues are not kept.
 
 import io
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from unittest.mock import patch
 from urllib.parse import unquote
 
 from localstack import config
@@ -84,24 +83,14 @@ def replay(journal: Journal, gateway: LocalstackAwsGateway) -> None:
     dispatcher, queues = notifications.NotificationDispatcher, notifications.SqsNotifier
     with (
         # Presigned requests were checked when they came, and may have expired since.
-        _replaced(config, "S3_SKIP_SIGNATURE_VALIDATION", with_=True),
-        _replaced(presigned_url, "is_expired", with_=lambda _: False),
+        patch.object(config, "S3_SKIP_SIGNATURE_VALIDATION", new=True),
+        patch.object(presigned_url, "is_expired", new=lambda _: False),
         # S3 notified of these objects when they came; the port that it needs is not open yet.
-        _replaced(dispatcher, "_submit_notification", with_=lambda *_: None),
-        _replaced(queues, "_verify_target", with_=lambda *_: None),
+        patch.object(dispatcher, "_submit_notification", new=lambda *_: None),
+        patch.object(queues, "_verify_target", new=lambda *_: None),
     ):
         for record in journal.records():
             _serve_again(record, gateway)
-
-
-@contextmanager
-def _replaced(owner: object, name: str, *, with_: object) -> Iterator[None]:
-    had = getattr(owner, name)
-    setattr(owner, name, with_)
-    try:
-        yield
-    finally:
-        setattr(owner, name, had)
 
 
 def _serve_again(record: Record, gateway: LocalstackAwsGateway) -> None:

@@ -39,7 +39,7 @@ def event(number: int, *, stream: str = "gps", day: date = DAY) -> dict[str, obj
     }  # fmt: skip
 
 
-def ids(lake: LaptopLake, *, since: date | None = None) -> list[str]:
+def ids(lake: LaptopLake, *, since: date = date.min) -> list[str]:
     query = f"select id from {lake.rows(EVENTS).since(since)} order by id"  # noqa: S608
     return [one for (one,) in duckdb.execute(query).fetchall()]
 

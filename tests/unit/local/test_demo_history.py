@@ -14,7 +14,7 @@ from local.demo.history import write_history
 from local.spark.jobs import LocalLake
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import QUERIED, Fleet
-from operations.fleet.tables import planned_table
+from operations.fleet.tables import table_of
 from operations.ledger.message_results import LakeEvidence
 from operations.ledger.standing import standing_ledger
 
@@ -79,12 +79,12 @@ def test_a_day_adds_up_to_its_messages(fleet: Fleet) -> None:
     sums = "select sum(messages), sum(parsed + parked), sum(malformed) from daily"
     rows = "select count(*), count(*), count(reason) from received join parsed using (id)"
 
-    assert fleet._connection.execute(sums).fetchall() == fleet._connection.execute(rows).fetchall()
+    assert fleet._executed(sums, {}).fetchall() == fleet._executed(rows, {}).fetchall()
 
 
 @pytest.mark.parametrize("table", [RECEIVED, PARSED], ids=lambda table: table.name)
 def test_each_row_is_marked_as_made_up(catalog: Catalog, table: LakeTable) -> None:
-    rows = planned_table(catalog, table, where=None).to_table(columns=["source_topic"])
+    rows = table_of(catalog, table).scan(selected_fields=("source_topic",)).to_arrow()
 
     assert set(rows.column("source_topic").unique().to_pylist()) == {MADE_UP}
 

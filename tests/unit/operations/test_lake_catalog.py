@@ -9,7 +9,7 @@ import pytest
 from clients.lake.laptop_lake import LakeMissingError
 from fleetlane.events.lake.tables import LEDGER
 from operations.endpoints import LAKE_CATALOG, localstack_at
-from operations.fleet.tables import planned_table
+from operations.fleet.tables import table_of
 from operations.lake import lake_of
 from operations.platform import Platform, StageUnavailableError
 from tests.unit.cli.test_parked_commands import NOWHERE
@@ -49,4 +49,4 @@ def test_a_catalog_that_does_not_answer_is_named() -> None:
     stage = Platform(resources=NOWHERE.resources, aws=localstack_at("http://127.0.0.1:9"))
 
     with pytest.raises(StageUnavailableError, match="connect to"), lake_of(stage) as catalog:
-        planned_table(catalog, LEDGER, where=None)
+        table_of(catalog, LEDGER)

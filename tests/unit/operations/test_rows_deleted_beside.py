@@ -8,7 +8,7 @@ import pytest
 
 from clients.lake.laptop_lake import RowsDeletedBesideError
 from fleetlane.events.lake.tables import RECEIVED
-from operations.fleet.tables import planned_table
+from operations.fleet.tables import planned_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +29,6 @@ class MergedOnRead:
     def scan(self, **_: object) -> "MergedOnRead":
         return self
 
-    def filter(self, _condition: str) -> "MergedOnRead":
-        return self
-
     def plan_files(self) -> list[SimpleNamespace]:
         return [
             SimpleNamespace(delete_files={"deletes.parquet"} if at < self.with_deletes else set())
@@ -43,7 +40,7 @@ def test_a_table_with_deletes_beside_its_files_is_refused_with_their_number() ->
     catalog: Any = MergedOnRead(name="lake", files=5, with_deletes=2)
 
     with pytest.raises(RowsDeletedBesideError) as refused:
-        planned_table(catalog, RECEIVED, where="day >= '2025-11-03'")
+        planned_rows(catalog, RECEIVED, where="day >= '2025-11-03'")
 
     assert str(refused.value) == (
         "fleetlane.received has 2 data files with deletes beside them: compact it first"

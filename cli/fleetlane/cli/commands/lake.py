@@ -2,6 +2,7 @@
 
 import json
 import time
+from contextlib import closing
 from datetime import UTC, date, datetime
 from typing import Annotated, Final, Literal
 from uuid import uuid4
@@ -19,7 +20,8 @@ from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
 from fleetlane.events.names import is_raw_id
 from fleetlane.events.times import DAY_MS, day_of, millis_from_rfc3339, now_ms
-from operations.lake import ViewRows, message_rows, newest_events
+from operations.fleet.fleet import connection_to
+from operations.lake import ViewRows, message_rows, name_events, newest_of, questioned_lake
 from operations.platform import Platform
 
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
@@ -62,7 +64,9 @@ def view(
         return
     asked_at_ms = now_ms()
     since = day_of(asked_at_ms - days * DAY_MS)
-    found = newest_events(platform, described, since=since, rows_max=limit)
+    with questioned_lake(platform) as lake, closing(connection_to(lake)) as connection:
+        name_events(connection, lake, stream, since=since)
+        found = newest_of(connection, described, since=since, rows_max=limit)
     _show_rows(described, found, formats, asked_at_ms=asked_at_ms)
 
 

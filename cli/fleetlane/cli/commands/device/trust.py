@@ -3,7 +3,6 @@
 from typing import Annotated, Any
 
 import typer
-from msgspec.structs import replace
 
 from fleetlane.cli.options.selection import BadOptionsError
 from fleetlane.cli.options.stage import PlatformOptions
@@ -65,10 +64,17 @@ def rate_limit(
     if soft_bytes > hard_bytes:
         problem = f"--soft-bytes is {soft_bytes}; the limit is --hard-bytes, {hard_bytes}"
         raise BadOptionsError(problem)
-    rate_limits = _rate_limits(soft, hard, is_cleared=clear)
-    if rate_limits is not None:
-        rate_limits = replace(
-            rate_limits, soft_bytes_per_minute=soft_bytes, hard_bytes_per_minute=hard_bytes
+    rate_limits = None
+    if not (clear and soft is None and hard is None):
+        if clear or soft is None or hard is None:
+            raise BadOptionsError("give both --soft and --hard, or --clear alone")
+        if soft > hard:
+            raise BadOptionsError(f"--soft is {soft}; the limit is --hard, {hard}")
+        rate_limits = RateLimits(
+            soft_per_minute=soft,
+            hard_per_minute=hard,
+            soft_bytes_per_minute=soft_bytes,
+            hard_bytes_per_minute=hard_bytes,
         )
     stores = where.platform().devices
     of = None if device_id is None else stores.named(device_id)
@@ -77,16 +83,6 @@ def rate_limit(
     )
     what = "none of its own" if rate_limits is None else f"{soft} (soft), {hard} (hard) a minute"
     typer.echo(f"rate limits of {of or 'all devices'}: {what}")
-
-
-def _rate_limits(soft: int | None, hard: int | None, *, is_cleared: bool) -> RateLimits | None:
-    if is_cleared and soft is None and hard is None:
-        return None
-    if is_cleared or soft is None or hard is None:
-        raise BadOptionsError("give both --soft and --hard, or --clear alone")
-    if soft > hard:
-        raise BadOptionsError(f"--soft is {soft}; the limit is --hard, {hard}")
-    return RateLimits(soft_per_minute=soft, hard_per_minute=hard)
 
 
 def _restrict(device_ids: list[str], restriction: Restriction, stores: DeviceStores) -> None:

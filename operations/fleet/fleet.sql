@@ -18,3 +18,18 @@ create table registered as from read_csv(
 
 -- name: count
 set variable registered = (select count(*)::bigint from registered)
+
+-- name: received_columns
+-- Times of no calendar count as undeclared: computing with them fails for the whole fleet.
+* replace (
+    case when start_ms between {first_ms} and {last_ms} then start_ms end as start_ms,
+    case when end_ms between {first_ms} and {last_ms} then end_ms end as end_ms
+)
+
+-- name: arrivals
+select min(first_received_ms), max(last_received_ms) from daily where first_received_ms <= $asked_at_ms
+
+-- name: outcomes
+select count(distinct id) filter (source_topic != $made_up)
+    * (count(distinct id) <= (select sum(parsed + empty + parked) from daily))::int
+from parsed where outcome in ('parsed', 'empty', 'parked')
