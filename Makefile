@@ -132,6 +132,10 @@ bench-fleet: platform ## what questions about a fleet, its report, a merge and t
 	$(bin)/python -m benchmarks.fleet_metadata
 	$(bin)/python -m benchmarks.fleet
 
+.PHONY: bench-scale
+bench-scale: platform ## what the model of docs/scale.md predicts of a fleet four times as large, beside what that takes, into build/bench/scale.json
+	$(bin)/python -m benchmarks.scale
+
 .PHONY: bench-fleet-million
 bench-fleet-million: environment ## what questions about a fleet of a million, and its report, take, into build/bench/fleet_million.json
 	$(bin)/python -m benchmarks.fleet_million

@@ -8,6 +8,9 @@ What the lanes do for so few messages is little beside what their batches take a
 traffic of its own, written into Kafka as quickly as it takes it, without the raw archive: the model
 is for fleets whose batches are full. What does not grow with messages is measured first, with a few
 of them: without any there are no batches.
+
+The machine should have nothing else to do: what others take of it, ``cores_of_others_max``, is time
+that functions wait.
 """
 
 import argparse
@@ -40,7 +43,7 @@ _IDLE_PER_S: Final = 10.0
 
 class _Phases:
     def __init__(self, counted: CountedPlatform, arguments: argparse.Namespace) -> None:
-        self._counted, self._arguments = counted, arguments
+        self._counted, self._arguments, self._others = counted, arguments, 0.0
         platform, accepted = counted.platform, counted.accepted
         self._landing = Landing(counted.kafka, accepted)
         self._fleet = Fleet(platform, SECOND_TO_FIRST * arguments.devices, accepted)
@@ -49,8 +52,11 @@ class _Phases:
         """Blocks for some minutes."""
         checks = (self._door(), self._lanes())
         offs = [abs(one["off_by"]) for check in checks for one in check.values()]
-        retries = self._counted.accepted.retries
-        self._keep(sent_again=retries, prediction_off_max=max(offs))
+        self._keep(
+            sent_again=self._counted.accepted.retries,
+            cores_of_others_max=round(self._others, 2),
+            prediction_off_max=max(offs),
+        )
 
     def _door(self) -> Comparison:
         first = self._at_the_door("door_first", self._arguments.devices)
@@ -101,6 +107,7 @@ class _Phases:
             return self._counted.look().since(began)
 
     def _settled(self, name: str, before: Counts, window: Counts) -> Phase:
+        self._others = max(self._others, window.cores_of_others)
         self._counted.wait_until_settled()
         phase = Phase(window=window, whole=self._counted.look().since(before))
         self._keep(**{name: _summary(phase)})
@@ -119,6 +126,7 @@ def _summary(phase: Phase) -> dict[str, object]:
         "settled_after_s": round(phase.whole.seconds, 1),
         "messages_per_s": round(phase.messages_per_s, 1),
         "messages": window.messages,
+        "cores_of_others": round(window.cores_of_others, 2),
         "cpu_cores": {
             part: round(cpu_s / window.seconds, 3) for part, cpu_s in window.cpu_s.items()
         },
@@ -142,7 +150,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     arguments = arguments_of("scale", __doc__)
     arguments.add_argument(
-        "--devices", type=int, default=400, help="of the first size; 200 have all lanes"
+        "--devices", type=int, default=800, help="of the first size; 200 have all lanes"
     )
     arguments.add_argument("--landed", type=int, default=30_000, help="messages, of the first size")
     arguments.add_argument("--warm-up", type=float, default=20, help="seconds of each size")

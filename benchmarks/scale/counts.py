@@ -13,8 +13,10 @@ LANES: Final = "lanes"
 BROKER: Final = "broker"
 AWS: Final = "LocalStack"
 ARCHIVE: Final = "archive"
+PROXY: Final = "counting proxy"
+SENDERS: Final = "senders"
 MACHINE: Final = "machine"
-"""All that runs: those who send, and whatever else there is, too."""
+"""All that runs, whosever it is."""
 
 INGEST: Final = "ingest"
 INGEST_LARGE: Final = "ingest_large"
@@ -89,6 +91,11 @@ class Counts:
             registry_reads=self.registry_reads - before.registry_reads,
             payload_requests=self.payload_requests - before.payload_requests,
         )
+
+    @property
+    def cores_of_others(self) -> float:
+        """What programs took that are none of ours: they make ours wait."""
+        return (2 * self.cpu_s[MACHINE] - sum(self.cpu_s.values())) / self.seconds
 
     def cpu_us_per_s(self, part: str) -> float:
         return self.cpu_s[part] / self.seconds * 1e6

@@ -15,7 +15,17 @@ from confluent_kafka.admin import AdminClient
 from benchmarks.running.process_tree import tree_cpu_s
 from benchmarks.running.services import Services
 from benchmarks.scale.counting_proxy import PAYLOAD, PAYLOAD_COPY, REGISTRY_READ, ProxyProcess
-from benchmarks.scale.counts import ARCHIVE, AWS, BROKER, GATEWAY, LANES, MACHINE, Counts
+from benchmarks.scale.counts import (
+    ARCHIVE,
+    AWS,
+    BROKER,
+    GATEWAY,
+    LANES,
+    MACHINE,
+    PROXY,
+    SENDERS,
+    Counts,
+)
 from benchmarks.scale.timed_gateway import FILE_VARIABLE, MODULE, WRITTEN_EVERY_S, calls_in
 from benchmarks.scale.traffic import Accepted
 from fleetlane.events.job_arguments import LakeTables
@@ -69,6 +79,7 @@ class CountedPlatform:
             body_bytes=dict(self.accepted.body_bytes),
             cpu_s={
                 MACHINE: _machine_cpu_s(),
+                SENDERS: time.process_time(),
                 **{
                     name: tree_cpu_s(part.pid or 0)
                     for name, part in self._parts().items()
@@ -121,6 +132,7 @@ class CountedPlatform:
             ARCHIVE: platform.jobs[Application.LAKE],
             BROKER: platform.broker,
             AWS: platform.aws,
+            PROXY: self._proxy,
         }
 
 

@@ -19,7 +19,17 @@ from benchmarks.scale.counting_proxy import (
     kind_of,
     request_of,
 )
-from benchmarks.scale.counts import AUTHORIZER, INGEST, INGEST_LARGE, LANES, Calls, Counts, Phase
+from benchmarks.scale.counts import (
+    AUTHORIZER,
+    INGEST,
+    INGEST_LARGE,
+    LANES,
+    MACHINE,
+    SENDERS,
+    Calls,
+    Counts,
+    Phase,
+)
 from benchmarks.scale.model import (
     compared,
     door_measured,
@@ -145,6 +155,14 @@ def test_counts_are_since_an_earlier_look() -> None:
     assert between.messages == size(2).window.messages
     assert between.calls[INGEST].calls == size(2).window.calls[INGEST].calls
     assert between.cpu_s[LANES] == pytest.approx(0.6)
+
+
+def test_others_are_whose_cpu_is_none_of_ours() -> None:
+    counts = replace(size(1).window, cpu_s={LANES: 4.0, SENDERS: 1.0, MACHINE: 8.0})
+
+    cores = counts.cores_of_others
+
+    assert cores == pytest.approx(3 / SECONDS)
 
 
 def test_of_two_hundred_devices_a_few_are_in_each_other_lane() -> None:
