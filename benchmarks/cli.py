@@ -57,7 +57,7 @@ HELP: Final[Mapping[str, Sequence[str]]] = {
 
 def asked_of_platform() -> Mapping[str, Sequence[str]]:
     """Commands by the names of their numbers, about a message that the demo's fleet sent."""
-    rows = LaptopLake(catalog=DATA / LAKE_CATALOG).rows(RECEIVED).since()
+    rows = LaptopLake(catalog=DATA / LAKE_CATALOG).rows(RECEIVED)
     found = duckdb.execute(f"select id from {rows} where source_topic != ? limit 1", [MADE_UP])  # noqa: S608
     (raw_id,) = found.fetchone() or ("",)
     where = ("--data", str(DATA))

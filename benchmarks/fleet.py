@@ -34,9 +34,8 @@ from fleetlane.events.lanes import Lane
 from fleetlane.events.times import DAY_MS, day_of
 from local.checkout import ROOT
 from operations.fleet import devices, traffic
-from operations.fleet.fleet import HISTORY_DAYS, QUERIED, Fleet
+from operations.fleet.fleet import HISTORY_DAYS, QUERIED, Fleet, rows_of
 from operations.fleet.questions import Question
-from operations.fleet.tables import day_since, planned_rows
 from operations.report.page import write_report
 
 BENCH: Final = ROOT / "build" / "bench"
@@ -90,10 +89,7 @@ def main() -> None:
 def _file_bytes(catalog: Catalog) -> int:
     """The size of all files that a question may read."""
     since = day_of(ASKED_AT_MS - HISTORY_DAYS * DAY_MS)
-    tables = [
-        planned_rows(catalog, one, where=day_since(date.min if one is DAILY else since))
-        for one in QUERIED
-    ]
+    tables = [rows_of(catalog, one, since=date.min if one is DAILY else since) for one in QUERIED]
     paths = (location.removeprefix("file://") for table in tables for location, _ in table.files)
     return sum(Path(one).stat().st_size for one in paths)
 

@@ -87,8 +87,9 @@ def conformance_of(
 
     since = day_of(asked_at_ms - days * DAY_MS)
     with questioned_lake(platform) as lake, closing(connection_to(lake)) as connection:
-        name_events(connection, lake, flow.stream, since=since)
-        received = rows_of(lake, tables.RECEIVED, since=since).since(since)
+        events = rows_of(lake, tables.EVENTS, since=since, where=f"stream = '{flow.stream}'")
+        connection.execute(f"create view stored_events as from {events}")
+        received = rows_of(lake, tables.RECEIVED, since=since)
         connection.execute(f"create view received as from {received}")
         sql = queries("operations.fleet", "conformance.sql", sample=sample)["sampled"]
         sampled = connection.execute(sql, {"since": since, "stream": flow.stream})
@@ -104,7 +105,7 @@ def message_rows(platform: Platform, raw_id: str, *, asked_at_ms: int, days: int
             since, where = day_of(since_ms), f"id = '{raw_id}'"
             if table in (tables.EVENTS, tables.REPEATS):  # which lie by their events' own days
                 since, where = date.min, of_message
-            rows = rows_of(lake, table, since=since, where=where).since(since)
+            rows = rows_of(lake, table, since=since, where=where)
             connection.execute(f"create view stored_{table.name} as from {rows}")
         return MESSAGE_ROWS.asked(connection, {"raw_id": raw_id}, days=days)
 
@@ -126,9 +127,3 @@ def newest_of(
         {"since": since, "rows_max": rows_max},
     )
     return result.fetchall()
-
-
-def name_events(connection: DuckDBPyConnection, lake: Lake, stream: str, *, since: date) -> None:
-    """Let SQL name a stream's events of the days from one on, as ``stored_events``."""
-    events = rows_of(lake, tables.EVENTS, since=since, where=f"stream = '{stream}'")
-    connection.execute(f"create view stored_events as from {events.since(since)}")

@@ -1,7 +1,8 @@
 """Files of an Iceberg table by DuckDB's own reader of Parquet: each column by its field's id."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,9 +15,13 @@ class ParquetRows:
     files: tuple[tuple[str, date], ...]
     fields: tuple[tuple[int, str, str], ...]
 
-    def since(self, day: date = date.min) -> str:
-        """What DuckDB reads them ``from``: of a day on, without opening a file of another."""
-        paths = ", ".join(f"'{one.replace("'", "''")}'" for one, of in self.files if of >= day)
+    def since(self, day: date) -> Self:
+        """Those of a day on: no file of another is opened."""
+        return replace(self, files=tuple(one for one in self.files if one[1] >= day))
+
+    def __str__(self) -> str:
+        """What DuckDB reads them ``from``."""
+        paths = ", ".join(f"'{one.replace("'", "''")}'" for one, _ in self.files)
         if not paths:  # DuckDB reads at least one
             nulls = ", ".join(f"null::{kind} as {name}" for _, name, kind in self.fields)
             return f"(select {nulls} where false)"

@@ -127,7 +127,6 @@ order by length_ms desc, device_id, stream, from_ms
 limit $gaps_max
 
 -- name: sent_by_number
--- A bit a device for each time: a row a device and time would take a GB for a million.
 with fleet as (
     select rowid as number, device_id from registered where status != 'revoked'
 ), sent as (
@@ -136,6 +135,7 @@ with fleet as (
 )
 
 -- name: of_time
+-- A bit a device for each time: a row a device and time would take a GB for a million.
 bitstring_agg(number, 0, getvariable('registered')) filter (is_direct) as direct,
 bitstring_agg(number, 0, getvariable('registered')) as either,
 count(*) as messages

@@ -38,7 +38,6 @@ type Lake = Catalog | LaptopLake
 HISTORY_DAYS: Final = 30
 QUERIED: Final = (RECEIVED, PARSED, DAILY)
 
-
 _KEPT: Final = {f"kept_{one.name}": one for one in (EVENTS, REPEATS)}
 _NAMES: Final = {
     **{one.name: one for one in (*QUERIED, OBJECTIVES)},
@@ -87,7 +86,7 @@ class Fleet(AbstractContextManager["Fleet"]):
         self.asked_at_ms = asked_at_ms
         self._lake, self._rows = lake, dict[str, ParquetRows]()
         self._registered: Iterable[RegisteredDevice] | None = registered
-        self._kept: Final = dict[str, int]()
+        self._days_found: Final = dict[str, int]()
         self._folder = TemporaryDirectory(prefix="fleetlane-fleet-")
         self._connection = connection_to(lake)
         self._connection.execute(_SQL["open"], {"folder": self._folder.name})
@@ -104,10 +103,10 @@ class Fleet(AbstractContextManager["Fleet"]):
             **given,
         }
         for name, sql in question.kept.items():
-            if self._kept.get(name) != days:
+            if self._days_found.get(name) != days:
                 made = f"create or replace temp table {name} as {sql}"
                 self._executed(made, _named_in(sql, known), days=days)
-                self._kept[name] = days
+                self._days_found[name] = days
         self._name_tables_in(question.sql, days)
         return question.asked(self._connection, _named_in(question.sql, known), days=days)
 
@@ -160,7 +159,7 @@ class Fleet(AbstractContextManager["Fleet"]):
         if name not in self._rows:
             planned = date.min if table is DAILY or name in _KEPT else history
             self._rows[name] = rows_of(self._lake, table, since=planned, where=where)
-        rows = self._rows[name].since(since if table in _BY_DAY else date.min)
+        rows = self._rows[name].since(since) if table in _BY_DAY else self._rows[name]
         columns = _SQL["received_columns"] if table is RECEIVED else "*"
         condition = _OF_FLEET if "device_id" in table.column_names else "true"
         self._connection.execute(
@@ -183,20 +182,18 @@ def connection_to(lake: Lake) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def rows_of(
-    lake: Lake, table: LakeTable, *, since: date = date.min, where: str | None = None
-) -> ParquetRows:
-    """A table's rows, at least those of the days from ``since`` on ``where`` a condition holds.
+def rows_of(lake: Lake, table: LakeTable, *, since: date, where: str | None = None) -> ParquetRows:
+    """A table's rows of the days from ``since`` on, at least those ``where`` a condition holds.
 
-    Raises ``LakeMissingError`` or ``RowsDeletedBesideError``, as ``planned_rows``.
+    Raises ``LakeMissingError``, or ``RowsDeletedBesideError`` where the table has delete files.
     """
     if isinstance(lake, LaptopLake):
-        return lake.rows(table)
+        return lake.rows(table).since(since)
     # Not above: pyiceberg takes seconds to import, which nobody at a laptop should wait for.
-    from operations.fleet.tables import day_since, planned_rows  # noqa: PLC0415
+    from operations.fleet.tables import day_since, planned_rows, table_of  # noqa: PLC0415
 
-    of_days = day_since(since)
-    return planned_rows(lake, table, where=f"{where} and {of_days}" if where else of_days)
+    conditions = " and ".join(filter(None, (where, day_since(since))))
+    return planned_rows(table_of(lake, table), table, where=conditions)
 
 
 def _named_in(sql: str, known: Mapping[str, object]) -> dict[str, object]:

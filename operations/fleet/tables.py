@@ -30,15 +30,15 @@ def table_of(catalog: Catalog, table: LakeTable) -> Table:
         raise LakeMissingError(name, catalog.name) from None
 
 
-def planned_rows(catalog: Catalog, table: LakeTable, *, where: str) -> ParquetRows:
+def planned_rows(loaded: Table, table: LakeTable, *, where: str) -> ParquetRows:
     """Plan a table's files that may hold rows ``where`` a condition of pyiceberg's holds.
 
-    Raises as ``table_of``, and ``RowsDeletedBesideError`` where it has delete files.
+    Raises ``RowsDeletedBesideError`` where it has delete files.
     """
-    loaded, day_at = table_of(catalog, table), table.partitioned_by.index("day")
     tasks = list(loaded.scan(row_filter=where).plan_files())
     if deleted := sum(bool(task.delete_files) for task in tasks):
-        raise RowsDeletedBesideError(table.identifier, deleted)
+        raise RowsDeletedBesideError(".".join(loaded.name()), deleted)
+    day_at = table.partitioned_by.index("day")
     days = (_EPOCH + timedelta(days=task.file.partition[day_at]) for task in tasks)
     fields = [one for one in loaded.schema().fields if one.field_type.is_primitive]
     return ParquetRows(
@@ -48,7 +48,7 @@ def planned_rows(catalog: Catalog, table: LakeTable, *, where: str) -> ParquetRo
 
 
 class LakeFiles(AbstractFileSystem):  # type: ignore[misc] # fsspec has no types
-    """Files in S3, which never change, for DuckDB: its own way there is to be downloaded."""
+    """Files in S3, none of which changes, for DuckDB: its own S3 is an extension to download."""
 
     protocol = "s3"
     cachable = False

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from pyarrow import dataset as ds
 from pyiceberg.catalog import Catalog
-from pyiceberg.io import load_file_io
 from pyiceberg.io.pyarrow import PyArrowFileIO, schema_to_pyarrow
 
 from clients.s3.payload_bucket import PayloadBucket
@@ -47,16 +46,17 @@ class ArchivedRecords:
 
     @classmethod
     def of(cls, catalog: Catalog, wanted: ArrivalRange) -> "ArchivedRecords":
-        """Plan which files may have them; raises as ``planned_rows``."""
+        """Plan which files may have them; raises as ``table_of`` and ``planned_rows``."""
         first, last = day_of(wanted.from_ms), day_of(wanted.to_ms)
         where = f"stream = '{wanted.stream}' and day >= '{first}' and day <= '{last}'"
-        planned, io = planned_rows(catalog, RAW, where=where), load_file_io(catalog.properties)
+        loaded = table_of(catalog, RAW)
+        planned, io = planned_rows(loaded, RAW, where=where), loaded.io
         assert isinstance(io, PyArrowFileIO), "pyarrow is installed"
         fragments = [
             _PARQUET.make_fragment(path, filesystem=io.fs_by_scheme(scheme, netloc))
             for scheme, netloc, path in (io.parse_location(one) for one, _ in planned.files)
         ]
-        schema = schema_to_pyarrow(table_of(catalog, RAW).schema(), include_field_ids=False)
+        schema = schema_to_pyarrow(loaded.schema(), include_field_ids=False)
         return cls(rows=ds.FileSystemDataset(fragments, schema, _PARQUET), wanted=wanted)
 
     def matching(self, pattern: str, *, since_ms: int | None = None) -> Iterator[Record]:

@@ -94,11 +94,6 @@ def page_of(answers: Answers, *, asked_at_ms: int, latest_ms: int | None) -> str
     )
 
 
-def _is_by_hour(answers: Answers) -> bool:
-    """Whether there are less than two days to show."""
-    return answers["over_time"].name == devices.COVERAGE_BY_HOUR.name
-
-
 def _fell_together(silent: Sequence[Row]) -> tuple[str, int] | None:
     """The day on which most devices fell silent, and how many, if they are half of them or more."""
     last = [one["last_ms"] for one in silent if one["last_ms"] is not None]
@@ -123,7 +118,8 @@ def _charts(answers: Answers) -> Mapping[str, Bars | Columns | None]:
 
 
 def _over_time(answers: Answers) -> Columns:
-    rows, unit = answers["over_time"].rows, "hour" if _is_by_hour(answers) else "day"
+    rows, name = answers["over_time"].rows, answers["over_time"].name
+    unit = "hour" if name == devices.COVERAGE_BY_HOUR.name else "day"
     most = max(one["reported"] + one["through_gateway"] for one in rows)
     alt = (
         f"Bar chart of devices that reported in each of {counted(len(rows), unit)}, up "

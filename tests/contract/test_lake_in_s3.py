@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.io import load_file_io
 
 from fleetlane.events.lake.tables import CATALOG, NAMESPACE
 from local.servers.localstack import LocalAws
@@ -61,7 +62,7 @@ def test_threads_that_read_one_file_at_once_have_each_its_own_place(
 ) -> None:
     data = bytes(range(256)) * 400
     path = f"s3://{BUCKET}/{tmp_path.name}"
-    with catalog._load_file_io(location=path).new_output(path).create() as file:
+    with load_file_io(catalog.properties).new_output(path).create() as file:
         file.write(data)
     reading = LakeFiles(catalog).open(path)
 

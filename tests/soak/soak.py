@@ -143,7 +143,7 @@ class Soak:
     def _events_in_lake(self) -> int:
         lake = LaptopLake(catalog=self.running.platform.settings.folder / LAKE_CATALOG)
         with suppress(LakeMissingError):
-            counted = f"select count(*) from {lake.rows(EVENTS).since()}"  # noqa: S608 - ours
+            counted = f"select count(*) from {lake.rows(EVENTS)}"  # noqa: S608 - ours
             found = duckdb.execute(counted).fetchall()
             return int(found[0][0])
         return 0
@@ -151,7 +151,7 @@ class Soak:
     def _rows_twice(self) -> int:
         """Rows of the lake's events beyond one for each; once the ledger has waited for them."""
         lake = LaptopLake(catalog=self.running.platform.settings.folder / LAKE_CATALOG)
-        counted = f"select count(*) - count(distinct (stream, id)) from {lake.rows(EVENTS).since()}"  # noqa: S608 - ours
+        counted = f"select count(*) - count(distinct (stream, id)) from {lake.rows(EVENTS)}"  # noqa: S608 - ours
         return int(duckdb.execute(counted).fetchall()[0][0])
 
     def _traffic(self, *, devices: int, seed: int) -> Traffic:

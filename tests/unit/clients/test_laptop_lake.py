@@ -45,7 +45,7 @@ def ids(lake: LaptopLake, *, since: date = date.min) -> list[str]:
 
 
 def test_a_table_without_rows_has_its_columns(catalog: SqlCatalog, lake: LaptopLake) -> None:
-    found = duckdb.execute(f"from {lake.rows(EVENTS).since()}")
+    found = duckdb.execute(f"from {lake.rows(EVENTS)}")
 
     assert [name for name, *_ in found.description or ()] == [*EVENTS.column_names]
     assert found.fetchall() == []
@@ -85,7 +85,7 @@ def test_a_column_that_came_later_is_null_in_older_files(
         changed.add_column("event_ms", LongType())
     add_rows(catalog, EVENTS, [event(2) | {"event_ms": 5}])
 
-    rows = lake.rows(EVENTS).since()
+    rows = lake.rows(EVENTS)
     found = duckdb.execute(f"select event_ms from {rows} order by id").fetchall()  # noqa: S608
 
     assert found == [(None,), (5,)]

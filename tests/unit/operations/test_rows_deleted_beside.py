@@ -13,18 +13,13 @@ from operations.fleet.tables import planned_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedOnRead:
-    """A catalog whose tables have a plan: so many files, of which some have deletes beside them."""
+    """A table that has a plan: so many files, of which some have deletes beside them."""
 
-    name: str
     files: int
     with_deletes: int
 
-    @property
-    def properties(self) -> dict[str, str]:
-        return {}
-
-    def load_table(self, _identifier: str) -> "MergedOnRead":
-        return self
+    def name(self) -> tuple[str, str]:
+        return "fleetlane", "received"
 
     def scan(self, **_: object) -> "MergedOnRead":
         return self
@@ -37,10 +32,10 @@ class MergedOnRead:
 
 
 def test_a_table_with_deletes_beside_its_files_is_refused_with_their_number() -> None:
-    catalog: Any = MergedOnRead(name="lake", files=5, with_deletes=2)
+    table: Any = MergedOnRead(files=5, with_deletes=2)
 
     with pytest.raises(RowsDeletedBesideError) as refused:
-        planned_rows(catalog, RECEIVED, where="day >= '2025-11-03'")
+        planned_rows(table, RECEIVED, where="day >= '2025-11-03'")
 
     assert str(refused.value) == (
         "fleetlane.received has 2 data files with deletes beside them: compact it first"

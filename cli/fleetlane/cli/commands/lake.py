@@ -17,11 +17,12 @@ from fleetlane.cli.output.fleet_tables import FormatOptions, write_csv
 from fleetlane.cli.output.tables import print_table
 from fleetlane.cli.output.times import TimeOptions
 from fleetlane.events.errors import FleetlaneError
+from fleetlane.events.lake.tables import EVENTS
 from fleetlane.events.lake.views import DataColumn, Kind, LakeView, OwnColumn, view_of
 from fleetlane.events.names import is_raw_id
 from fleetlane.events.times import DAY_MS, day_of, millis_from_rfc3339, now_ms
-from operations.fleet.fleet import connection_to
-from operations.lake import ViewRows, message_rows, name_events, newest_of, questioned_lake
+from operations.fleet.fleet import connection_to, rows_of
+from operations.lake import ViewRows, message_rows, newest_of, questioned_lake
 from operations.platform import Platform
 
 _OWN_SHOWN: Final = ("arrived_at", "device_id", "event_at")
@@ -65,7 +66,8 @@ def view(
     asked_at_ms = now_ms()
     since = day_of(asked_at_ms - days * DAY_MS)
     with questioned_lake(platform) as lake, closing(connection_to(lake)) as connection:
-        name_events(connection, lake, stream, since=since)
+        events = rows_of(lake, EVENTS, since=since, where=f"stream = '{stream}'")
+        connection.execute(f"create view stored_events as from {events}")
         found = newest_of(connection, described, since=since, rows_max=limit)
     _show_rows(described, found, formats, asked_at_ms=asked_at_ms)
 

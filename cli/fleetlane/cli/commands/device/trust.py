@@ -64,12 +64,13 @@ def rate_limit(
     if soft_bytes > hard_bytes:
         problem = f"--soft-bytes is {soft_bytes}; the limit is --hard-bytes, {hard_bytes}"
         raise BadOptionsError(problem)
-    rate_limits = None
-    if not (clear and soft is None and hard is None):
-        if clear or soft is None or hard is None:
-            raise BadOptionsError("give both --soft and --hard, or --clear alone")
-        if soft > hard:
-            raise BadOptionsError(f"--soft is {soft}; the limit is --hard, {hard}")
+    if clear and soft is None and hard is None:
+        rate_limits: RateLimits | None = None
+    elif clear or soft is None or hard is None:
+        raise BadOptionsError("give both --soft and --hard, or --clear alone")
+    elif soft > hard:
+        raise BadOptionsError(f"--soft is {soft}; the limit is --hard, {hard}")
+    else:
         rate_limits = RateLimits(
             soft_per_minute=soft,
             hard_per_minute=hard,
