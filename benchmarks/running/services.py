@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 import boto3
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -53,6 +53,21 @@ class Services:
     s3: "S3Client"
     admin: AdminClient
     watcher: Consumer
+
+    @classmethod
+    def of(cls, broker: KafkaBroker, aws: LocalAws, folder: Path) -> Self:
+        """Those that run already, in ``folder``."""
+        servers, settings = broker.bootstrap_servers, aws.client_settings
+        return cls(
+            folder=folder,
+            aws=aws,
+            bootstrap_servers=servers,
+            aws_variables=variables_for(settings),
+            pids=tuple(one.pid or 0 for one in (broker, aws)),
+            s3=boto3.client("s3", **settings),
+            admin=AdminClient({"bootstrap.servers": servers, "log_level": 0}),
+            watcher=Consumer({"bootstrap.servers": servers, "group.id": "watcher", "log_level": 0}),
+        )
 
     def create_topics(self, topics: Iterable[str], *, partitions: int) -> None:
         """Create those that are missing."""
@@ -140,17 +155,7 @@ def services(folder: Path, *, java_options: Sequence[str] = ()) -> Iterator[Serv
         broker.start()
         aws.start()
         aws.ensure_bucket(BUCKET)
-        servers, settings = broker.bootstrap_servers, aws.client_settings
-        yield Services(
-            folder=folder,
-            aws=aws,
-            bootstrap_servers=servers,
-            aws_variables=variables_for(settings),
-            pids=tuple(one.pid or 0 for one in (broker, aws)),
-            s3=boto3.client("s3", **settings),
-            admin=AdminClient({"bootstrap.servers": servers, "log_level": 0}),
-            watcher=Consumer({"bootstrap.servers": servers, "group.id": "watcher", "log_level": 0}),
-        )
+        yield Services.of(broker, aws, folder)
     finally:
         aws.stop()
         broker.stop()

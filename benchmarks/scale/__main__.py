@@ -31,6 +31,7 @@ from benchmarks.scale.model import (
     lanes_measured,
     lanes_predicted,
     lanes_units,
+    rounded,
 )
 from benchmarks.scale.platform_counts import CountedPlatform, counted_platform
 from benchmarks.scale.traffic import Fleet, Landing
@@ -134,7 +135,7 @@ def _summary(phase: Phase) -> dict[str, object]:
 
 
 def _rounded(units: dict[str, float]) -> dict[str, float]:
-    return {name: float(f"{value:.4g}") for name, value in units.items()}
+    return {name: rounded(value) for name, value in units.items()}
 
 
 def main() -> None:

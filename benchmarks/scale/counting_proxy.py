@@ -8,7 +8,6 @@ import argparse
 import asyncio
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from benchmarks.scale.counts import keep_writing
 from fleetlane.events.s3_keys import ARCHIVED_BODIES, PAYLOADS
 from local.checkout import ROOT
 from local.servers.ports import free_port
@@ -27,7 +27,6 @@ from operations.endpoints import LAKE_BUCKET, PAYLOAD_BUCKET
 REGISTRY_READ: Final = "registry_read"
 PAYLOAD: Final = "payload"
 PAYLOAD_COPY: Final = "payload_copy"
-WRITTEN_EVERY_S: Final = 0.2
 
 _CHUNK_BYTES: Final = 64 * 1024
 _HEAD_END: Final = b"\r\n\r\n"
@@ -190,15 +189,11 @@ def main() -> None:
     arguments.add_argument("--upstream", type=Path, required=True)
     arguments.add_argument("--file", type=Path, required=True)
     given = arguments.parse_args()
-    beside = given.file.with_suffix(".new")
     port: Path = given.upstream
     with CountingProxy(
         lambda: f"http://127.0.0.1:{port.read_text().strip()}", port=given.port
     ) as proxy:
-        while True:
-            beside.write_bytes(msgspec.json.encode(proxy.counted))
-            beside.replace(given.file)  # whoever reads never sees half of it
-            time.sleep(WRITTEN_EVERY_S)
+        keep_writing(given.file, lambda: proxy.counted)
 
 
 if __name__ == "__main__":

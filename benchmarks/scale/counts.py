@@ -1,8 +1,10 @@
 """What a running platform has done and taken so far, and what of it was in one phase."""
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from pathlib import Path
+from typing import Final, Never
 
 import msgspec
 
@@ -17,6 +19,8 @@ PROXY: Final = "counting proxy"
 SENDERS: Final = "senders"
 MACHINE: Final = "machine"
 """All that runs, whosever it is."""
+
+WRITTEN_EVERY_S: Final = 0.2
 
 INGEST: Final = "ingest"
 INGEST_LARGE: Final = "ingest_large"
@@ -124,3 +128,12 @@ class Phase:
 def _grown(after: Mapping[Lane, int], before: Mapping[Lane, int]) -> Mapping[Lane, int]:
     grown = {lane: count - before.get(lane, 0) for lane, count in after.items()}
     return {lane: count for lane, count in grown.items() if count}
+
+
+def keep_writing(file: Path, counted: Callable[[], object]) -> Never:
+    """Write the counts of this process as JSON, for another to read, every ``WRITTEN_EVERY_S``."""
+    beside = file.with_suffix(".new")
+    while True:
+        beside.write_bytes(msgspec.json.encode(counted()))
+        beside.replace(file)  # whoever reads never sees half of it
+        time.sleep(WRITTEN_EVERY_S)

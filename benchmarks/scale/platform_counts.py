@@ -8,10 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-import boto3
-from confluent_kafka import Consumer
-from confluent_kafka.admin import AdminClient
-
 from benchmarks.running.process_tree import tree_cpu_s
 from benchmarks.running.services import Services
 from benchmarks.scale.counting_proxy import PAYLOAD, PAYLOAD_COPY, REGISTRY_READ, ProxyProcess
@@ -24,9 +20,10 @@ from benchmarks.scale.counts import (
     MACHINE,
     PROXY,
     SENDERS,
+    WRITTEN_EVERY_S,
     Counts,
 )
-from benchmarks.scale.timed_gateway import FILE_VARIABLE, MODULE, WRITTEN_EVERY_S, calls_in
+from benchmarks.scale.timed_gateway import FILE_VARIABLE, MODULE, calls_in
 from benchmarks.scale.traffic import Accepted
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.lanes import Lane, LaneTrigger
@@ -35,7 +32,6 @@ from infra.cost.scenario import LARGE_LANES
 from local.platform import Platform, PlatformSettings
 from local.servers.processes import ServerProcess
 from local.spark.jobs import Application
-from operations.endpoints import variables_for
 
 JOBS: Final = {
     Application.LANES: "; ".join(
@@ -66,8 +62,9 @@ class CountedPlatform:
     def __init__(self, platform: Platform, proxy: ProxyProcess, calls_file: Path) -> None:
         self.platform, self.accepted = platform, Accepted()
         self._proxy, self._calls_file = proxy, calls_file
-        self.kafka = _services(platform)
-        self._data = platform.settings.folder.resolve() / "kafka" / "data"
+        folder = platform.settings.folder.resolve()
+        self.kafka = Services.of(platform.broker, platform.aws, folder)
+        self._data = folder / "kafka" / "data"
 
     def look(self) -> Counts:
         """Count what was done so far; what runs just now may be in it or not."""
@@ -157,20 +154,6 @@ def counted_platform(folder: Path) -> Iterator[CountedPlatform]:
             yield CountedPlatform(platform, proxy, calls_file)
     finally:
         proxy.stop()
-
-
-def _services(platform: Platform) -> Services:
-    servers, settings = platform.endpoints.kafka, platform.aws.client_settings
-    return Services(
-        folder=platform.settings.folder,
-        aws=platform.aws,
-        bootstrap_servers=servers,
-        aws_variables=variables_for(settings),
-        pids=(),
-        s3=boto3.client("s3", **settings),
-        admin=AdminClient({"bootstrap.servers": servers, "log_level": 0}),
-        watcher=Consumer({"bootstrap.servers": servers, "group.id": "watcher", "log_level": 0}),
-    )
 
 
 def _log_bytes(data: Path, name: re.Pattern[str]) -> int:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from benchmarks.scale.counts import AUTHORIZER, INGEST, INGEST_LARGE, Calls
+from benchmarks.scale.counts import AUTHORIZER, INGEST, INGEST_LARGE, Calls, keep_writing
 from clients.environment import read_settings
 from fleetlane.events.lanes import INLINE_BYTES_MAX
 from lambdas.authorizer import handler as authorizer
@@ -23,7 +23,6 @@ from local.gateway.functions import Handler
 
 MODULE: Final = "benchmarks.scale.timed_gateway"
 FILE_VARIABLE: Final = "CALLS_FILE"
-WRITTEN_EVERY_S: Final = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,19 +72,11 @@ def _ingest_name(event: Mapping[str, Any]) -> str:
     return INGEST_LARGE if body_bytes > INLINE_BYTES_MAX else INGEST
 
 
-def _keep_writing(timer: Timer, file: Path) -> None:
-    beside = file.with_suffix(".new")
-    while True:
-        beside.write_bytes(msgspec.json.encode(timer.sums()))
-        beside.replace(file)  # whoever reads never sees half of it
-        time.sleep(WRITTEN_EVERY_S)
-
-
 def _main() -> None:
     timer, file = Timer(), Path(read_settings(FileSettings).calls_file)
     # The gateway takes it from its module; ingest's it takes as an argument.
     vars(authorizer)["handle"] = timer.timed(authorizer.handle, lambda _: AUTHORIZER)
-    threading.Thread(target=_keep_writing, args=(timer, file), daemon=True).start()
+    threading.Thread(target=keep_writing, args=(file, timer.sums), daemon=True).start()
     main(timer.timed(ingest.handle, _ingest_name))
 
 

@@ -5,7 +5,7 @@ import math
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from copy import replace
@@ -94,6 +94,19 @@ class Accepted:
         self.body_bytes[lane] += body_bytes
 
 
+@contextmanager
+def _meanwhile(send: Callable[[threading.Event], object]) -> Iterator[None]:
+    """Send in a thread while the block runs, until the event is set; raises what that does."""
+    over = threading.Event()
+    with ThreadPoolExecutor(1) as thread:
+        sending = thread.submit(send, over)
+        try:
+            yield
+        finally:
+            over.set()
+    sending.result()
+
+
 class Fleet:
     """Registered devices, each of which sends every ``EVERY_S`` seconds."""
 
@@ -111,14 +124,8 @@ class Fleet:
         Raises:
             RefusedError: A message was not accepted, or in another lane.
         """
-        over = threading.Event()
-        with ThreadPoolExecutor(1) as thread:
-            sending = thread.submit(asyncio.run, self._send(self._devices[:devices], over))
-            try:
-                yield
-            finally:
-                over.set()
-        sending.result()
+        with _meanwhile(lambda over: asyncio.run(self._send(self._devices[:devices], over))):
+            yield
 
     def _device(self, number: int) -> SimulatedDevice:
         return SimulatedDevice(
@@ -188,16 +195,9 @@ class Landing:
         Raises:
             TimeoutError: Kafka does not take them.
         """
-        over, how = threading.Event(), {"per_s": per_s, "seconds": math.inf}
-        with ThreadPoolExecutor(1) as thread:
-            sending = thread.submit(
-                lambda: land_evenly(self._producer, self._record, stop=over, **how)
-            )
-            try:
-                yield
-            finally:
-                over.set()
-        sending.result()
+        how = {"per_s": per_s, "seconds": math.inf}
+        with _meanwhile(lambda over: land_evenly(self._producer, self._record, stop=over, **how)):
+            yield
 
     def _record(self) -> Record:
         number = next(self._numbers)
