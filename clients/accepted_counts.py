@@ -129,8 +129,7 @@ class _Line(msgspec.Struct):
 class LoggedAcceptedCounts:
     """The counts in a log of the functions themselves, as on a laptop, where no CloudWatch is.
 
-    Reads on from where it stopped, and from the beginning where the log is shorter than it was. For
-    one thread.
+    Reads on from where it stopped, from the beginning where the log has shrunk. For one thread.
     """
 
     def __init__(self, log: Path) -> None:

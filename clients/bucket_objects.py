@@ -42,8 +42,7 @@ class StoredObject:
 class BucketObjects:
     """Objects by their keys. ``s3`` is a client whose maker bounded its waits.
 
-    Where S3 does not answer as it should, every method raises what ``unavailable`` makes of the key
-    and the problem.
+    Where S3 fails, every method raises what ``unavailable`` makes of the key and the problem.
     """
 
     def __init__(

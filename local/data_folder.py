@@ -35,8 +35,7 @@ class FolderNotOursError(FleetlaneError):
 def taken_data_folder(folder: Path, *, fresh: bool = False) -> Iterator[None]:
     """Hold a data folder for one platform, and empty it first if it is to be ``fresh``.
 
-    The system releases the folder when this process ends in any way. Raises ``FolderInUseError``
-    or ``FolderNotOursError``.
+    It is free however this process ends. Raises ``FolderInUseError``, ``FolderNotOursError``.
     """
     if fresh and folder.exists() and any(folder.iterdir()) and not (folder / _LOCK).exists():
         raise FolderNotOursError(folder)

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -49,6 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell started it in the background
         signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.pop("COLUMNS", None)  # noqa: TID251 - pytest-xdist gives its workers 80 columns
+    node = Path(sys.executable).with_name("node")  # the wheel's: the machine may have none, or old
+    os.environ["JSII_NODE"] = str(node)  # noqa: TID251 - the CDK's library is imported as it is
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -60,8 +60,7 @@ class RegisteredDevice:
     """A device. ``keys`` are public JWKs (ES256 or EdDSA), each with a ``kid`` of its own.
 
     ``gateway_id`` is the device that may speak for it, ``attributes`` are what its events may take
-    along (``fleetlane.events.attributes``). A field that is not allowed raises
-    ``BadDeviceError``.
+    along (``fleetlane.events.attributes``). What is not allowed raises ``BadDeviceError``.
     """
 
     device_id: str

@@ -22,8 +22,7 @@ REFUSALS: Final = (
 class Delivery:
     """What became of one record.
 
-    An event is made only for who waits while another thread serves the callbacks: alone, as Lambda
-    is, nobody does.
+    An event is made only for who waits while another thread serves the callbacks: none on Lambda.
     """
 
     __slots__ = ("_on_confirmed", "_woken", "error", "is_done", "position")

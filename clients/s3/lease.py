@@ -45,6 +45,7 @@ class LeaseState(msgspec.Struct, frozen=True, kw_only=True):
     holder: str
     token: int
     beat: int
+    is_free: bool = False
 
 
 class LeasePlace(Protocol):
@@ -102,6 +103,7 @@ class Lease:
         self._version: str | None = None
         self._state: LeaseState | None = None
         self._attempted: LeaseState | None = None
+        self.released = threading.Event()
         self._trusted_until_s = self._unchanged_since_s = self._attempted_since_s = float("-inf")
 
     @property
@@ -136,16 +138,27 @@ class Lease:
         if self._clock_s() >= self._trusted_until_s:
             raise LeaseLostError(self._place.name, self._holder)
 
+    def release(self) -> None:
+        """Let another take it at once: from now on nothing may be written."""
+        self._trusted_until_s = float("-inf")
+        self.released.set()
+        try:
+            if self._state is not None:
+                free = msgspec.structs.replace(self._state, is_free=True)
+                self._place.write(free, replacing=self._version)
+        except LeaseUnavailableError as problem:
+            _log.warning("%s", problem)  # who wants it waits, as for one that was killed
+
     def _taken(self) -> int | None:
         before, version = self._place.read() or (None, None)
-        if before is not None:
+        if before is not None and not before.is_free:
             now_s = self._clock_s()
             if version != self._version:
                 _log.warning("waiting: %s holds the lease %s", before.holder, self._place.name)
                 self._version, self._unchanged_since_s = version, now_s
             if now_s - self._unchanged_since_s < self._lease_s:
                 return None
-        token = 1 if before is None else before.token + 1
+        token, self.released = 1 if before is None else before.token + 1, threading.Event()
         begun = LeaseState(holder=self._holder, token=token, beat=0)
         return token if self._wrote(begun, replacing=version) else None
 
@@ -161,18 +174,17 @@ class Lease:
 
 
 def keep_renewed(lease: Lease) -> Callable[[], bool]:
-    """Renew a lease that was taken until it is lost, in a thread of its own; returns at once.
+    """Renew a lease that was taken, in a thread of its own, until it ends; returns at once.
 
     What it returns says whether it still does.
     """
-    thread = threading.Thread(target=_renew, args=(lease,), daemon=True)
+    thread = threading.Thread(target=_renew, args=(lease, lease.released), daemon=True)
     thread.start()
     return thread.is_alive
 
 
-def _renew(lease: Lease) -> None:
-    while True:
-        time.sleep(lease.renewed_every_s)
+def _renew(lease: Lease, released: threading.Event) -> None:
+    while not released.wait(lease.renewed_every_s):
         try:
             lease.renew()
         except LeaseUnavailableError as problem:

@@ -71,8 +71,7 @@ def listen(session: SparkSession, listener: QueryListener) -> None:
     """Register a listener for all queries, which receives each batch as one JSON text.
 
     PySpark's own way fetches each value of a batch by itself, and each list of them ends with an
-    exception, whose class is looked for in the whole class path: for one batch more work than
-    planning it.
+    exception, whose class is looked for in all jars: for one batch more work than planning it.
     """
     listener._jlistenerobj = java_class(session, _IN_JAVA)(_ByText(listener))  # noqa: SLF001 - its place
     session.streams.addListener(listener)

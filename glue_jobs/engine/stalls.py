@@ -53,8 +53,7 @@ class StallWatch:
     """Ends queries that make no progress; whoever supervises them starts them again.
 
     Progress is a batch that ends, a task of it that ends, or a record that a task has read:
-    ``tasks`` gives whatever changes with the latter two, by a query's run. ``ended`` counts those
-    that were ended.
+    ``tasks`` gives what changes with the latter two, by a query's run. ``ended`` counts the ended.
     """
 
     def __init__(

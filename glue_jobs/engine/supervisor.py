@@ -123,6 +123,8 @@ class Supervisor:
         ended: EndedQueries | None = None,
     ) -> None:
         self._desired, self._restart_s, self._clock_s = desired, restart_s, clock_s
+        self.at_stop: Callable[[], None] = lambda: None
+        """Called once all queries have been stopped."""
         self._ended = ended or ended_queries()
         self._running: dict[str, tuple[Query, object]] = {}
         self._ended_at_s: dict[str, float] = {}
@@ -148,6 +150,7 @@ class Supervisor:
         self._over.set()
         for query, _ in self._running.values():
             _stop(query)
+        self.at_stop()
 
     def start_no_more(self) -> None:
         """Start nothing from now on; what runs goes on."""

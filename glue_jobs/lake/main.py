@@ -80,7 +80,9 @@ def start(session: SparkSession, arguments: LakeArguments) -> Supervisor:
     guard = LeaseGuard(lease, prepare=prepare)
     lag = LakeLag(name, now_ms=now_ms, waits_ms_max=arguments.lake_trigger_ms)
     listen(session, lag)
-    return always_running({name: lambda: _start_query(session, arguments, guard, lag)})
+    supervisor = always_running({name: lambda: _start_query(session, arguments, guard, lag)})
+    supervisor.at_stop = guard.release
+    return supervisor
 
 
 def _start_query(

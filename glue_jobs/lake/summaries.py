@@ -32,8 +32,7 @@ _SQL: Final = queries(
 def daily_rows(received: DataFrame, parsed: DataFrame) -> DataFrame:
     """Count messages by device, stream and day, with what became of them.
 
-    Needs rows of the tables ``received`` and ``parsed``, of the same days and of whole days; gives
-    those of ``daily``.
+    Needs rows of ``received`` and ``parsed``, of the same whole days; gives those of ``daily``.
     """
     return _rows(DAILY, received, parsed)
 

@@ -62,6 +62,13 @@ class LeaseGuard:
             self.lease.check()
             yield self.lease.check
 
+    def release(self, wait_s: float = POLL_INTERVAL_S) -> None:
+        """Let another process have the lease at once, unless a turn here goes on."""
+        if self._lock.acquire(timeout=wait_s):
+            self.lease.release()
+            self._is_kept = None
+            self._lock.release()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpkeepSchedule:

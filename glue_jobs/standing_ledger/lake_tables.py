@@ -79,8 +79,7 @@ class LedgerTables:
     def rows_around(self, lake: LakeRows, ids: DataFrame, hours: Collection[int]) -> LakeRows:
         """The rows of some of these messages, and of earlier landings of the same ones.
 
-        A repeat adds no row: its attempt is in another hour of its day, its events are in the days
-        of their own times.
+        A repeat adds no row: its attempt is in another hour, its events are in days of their own.
         """
 
         def of_these(rows: DataFrame, name: str = "id") -> DataFrame:

@@ -95,6 +95,8 @@ def build(
             scratch=scratch / "jobs",
             folder=folder / "jobs",
         )
+        yield from write_parsers(uv, platform=platform, scratch=scratch / "parsers", folder=folder)
+        yield from write_jars(root, folder / "jobs" / "jars")
         environment = partial(write_environment, uv, platform=platform, python=python)
         yield environment(scratch=scratch / "environment", path=folder / "jobs" / ENVIRONMENT)
         if python is not None:
@@ -107,5 +109,3 @@ def build(
             )
         else:  # an earlier build's, with other code
             (folder / OPERATORS).unlink(missing_ok=True)
-        yield from write_parsers(uv, platform=platform, scratch=scratch / "parsers", folder=folder)
-        yield from write_jars(root, folder / "jobs" / "jars")

@@ -59,8 +59,7 @@ def activate_owners(
     The caller is of no account: each owner's wish lies where that owner alone may write. Where none
     was ever in force, or it cannot be read, the wishes of all owners are taken.
 
-    No topic is ever deleted or changed. What an owner had in force before may come back, whatever
-    its schemas are.
+    No topic is ever deleted or changed. What an owner had in force may come back, by any schemas.
 
     Raises:
         FlowsRefusedError: An owner wants nothing, something that is another's, or more than is

@@ -30,8 +30,7 @@ _LOOK_UP_S: Final = 1.0
 class DeviceSettings:
     """Where flows, overrides and devices are, and how old cached flows and overrides may be.
 
-    Both rate limits are set, or neither: then a device has none but those that the overrides give
-    it.
+    Both rate limits are set, or neither: then a device has those alone that overrides give it.
     """
 
     flows_bucket: str

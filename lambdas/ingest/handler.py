@@ -35,8 +35,7 @@ logger = Logger(service="ingest")
 class Settings:
     """Where messages go.
 
-    ``receipts_wait_ms`` is the longest that a call for receipts may take: a repeat that lands once
-    more is no harm.
+    ``receipts_wait_ms`` limits a call for receipts: a repeat that lands once more is no harm.
     """
 
     devices: DeviceSettings

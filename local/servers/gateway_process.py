@@ -19,8 +19,7 @@ _READY_TIMEOUT_S: Final = 30.0
 class LocalGateway(ServerProcess):
     """The emulation of API Gateway with the real handlers inside; keeps its port across restarts.
 
-    ``environment`` is all that its process sees: the handlers read their settings from it.
-    ``module`` is what runs.
+    ``environment`` is all that its process sees, settings included. ``module`` is what runs.
     """
 
     def __init__(

@@ -2,8 +2,7 @@
 
 An application starts with half the CPU by that. Java calls it class data sharing:
 docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html. It wants the jars on the paths that
-the archive was made with, so all applications have one home, and passes over an archive that does
-not fit it or the jars.
+the archive was made with, so all have one home; one that does not fit is passed over.
 """
 
 import os
@@ -21,13 +20,16 @@ def spark_home() -> Path:
 
 
 def shared_spark_home() -> Path:
-    """Spark's home but for its archive of PySpark, where each process compiles what it imports."""
-    home = SPARK_CLASSES / "home"
-    home.mkdir(parents=True, exist_ok=True)
-    for name in ("bin", "jars"):
-        link, target = home / name, spark_home() / name
+    """Spark's home, its archives of Python unpacked: each process would compile them."""
+    home, library = SPARK_CLASSES / "home", Path("python", "lib")
+    links = {home / name: spark_home() / name for name in ("bin", "jars")}
+    for zipped in (spark_home() / library).glob("*.zip"):
+        package = zipped.stem.partition("-")[0]
+        links[home / library / zipped.name / package] = spark_home().with_name(package)
+    for link, target in links.items():
         if not link.is_symlink() or link.readlink() != target:
-            fresh = home / f"{name}.{os.getpid()}"
+            link.parent.mkdir(parents=True, exist_ok=True)
+            fresh = link.with_name(f"{link.name}.{os.getpid()}")
             fresh.symlink_to(target)
             fresh.replace(link)
     return home

@@ -121,8 +121,7 @@ class DeviceImport:
     """One file and the registry that it is imported into.
 
     Importing the same file again registers what is missing and changes nothing else, so an
-    interrupted import is simply repeated. A device that is registered differently is a problem;
-    it is never overwritten.
+    interrupted import is simply repeated. One registered differently is a problem, and stays.
     """
 
     def __init__(self, path: Path, registry: ImportRegistry, *, now_ms: int) -> None:

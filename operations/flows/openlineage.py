@@ -1,7 +1,6 @@
 """Flows in OpenLineage: a job each, that reads raw topics and writes topics of events.
 
-Rules: openlineage.io/docs/spec/object-model; datasets are named as openlineage.io/docs/spec/naming
-says for Kafka.
+Rules: openlineage.io/docs/spec/object-model; names of datasets: openlineage.io/docs/spec/naming.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -60,8 +60,7 @@ class MessageEvidence:
     def events_given(self, attempt: Parsed) -> int:
         """How many events there must be of an attempt's revision.
 
-        Of bodies that share the id the events of all count: where those have equal ids, some are
-        lost.
+        Of bodies that share the id the events of all count: some with equal ids are lost.
         """
         best = [self.attempt_of(digest) for digest in set(self.digests.values())] or [attempt]
         return sum(

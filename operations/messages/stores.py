@@ -46,8 +46,7 @@ def tail(
 ) -> Generator[Record]:
     """Give records of a topic, as they are written; ends after ``silence_s_max`` without one.
 
-    What it does not take breaks no silence. Raises ``KafkaUnreadableError``, or
-    ``NoSuchTopicError``.
+    What it does not take breaks no silence. Raises ``KafkaUnreadableError``, ``NoSuchTopicError``.
     """
     reader = KafkaReader(servers, topics=[topic], is_from_end=not from_beginning, security=security)
     with closing(reader):

@@ -111,6 +111,44 @@ def test_who_was_overtaken_cannot_renew(place: LeasePlace, clock: Clock) -> None
         first.check()
 
 
+def test_a_lease_that_was_released_is_taken_at_once(place: LeasePlace, clock: Clock) -> None:
+    first = lease_of(place, clock, "a")
+    first.take()
+    first.release()
+
+    assert lease_of(place, clock, "b").take() == 2
+    assert clock.now_s == 0
+
+
+def test_who_released_it_may_write_nothing(place: LeasePlace, clock: Clock) -> None:
+    lease = lease_of(place, clock, "a")
+    lease.take()
+    lease.release()
+
+    with pytest.raises(LeaseLostError):
+        lease.check()
+
+
+def test_who_was_overtaken_releases_nothing(place: LeasePlace, clock: Clock) -> None:
+    first, second = lease_of(place, clock, "a"), lease_of(place, clock, "b")
+    first.take()
+    second.take()
+    first.release()
+
+    second.renew()
+    second.check()
+
+
+def test_who_released_it_can_take_it_again(place: LeasePlace, clock: Clock) -> None:
+    lease = lease_of(place, clock, "a")
+    lease.take()
+    lease.release()
+
+    assert lease.take() == 2
+    lease.renew()
+    lease.check()
+
+
 def test_a_lease_that_is_renewed_is_waited_for(place: LeasePlace, clock: Clock) -> None:
     first, renewals = lease_of(place, clock, "a"), 30
     first.take()

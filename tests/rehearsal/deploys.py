@@ -127,8 +127,9 @@ def deploys_of(engine: Glue | Emr, folder: Path) -> Iterator[Deploys]:
         clock=WallClock(),
         bucket=engine.stage.ground.s3,
         bucket_name=engine.stage.bucket("checkpoints"),
+        tick_s=1,
     )
-    world.engine.provision_s = 0
+    world.engine.provision_s = world.engine.counts_s = 0
     resources = _template(engine.stage)["Resources"]
     (waiter,) = (
         name
@@ -156,7 +157,7 @@ class Deployed:
 def deployed_over_running_jobs(
     engine: Glue | Emr, folder: Path, *, applications: Sequence[str], limit_s: float
 ) -> Deployed:
-    """Deploy three versions while messages come, and reckon once the last deploy has ended."""
+    """Deploy three versions, the second while messages come, and reckon after the last."""
     with deploys_of(engine, folder) as deploys:
         failed = [deploys.deploy(code_of_stage(engine.stage))]
         with sending(engine.stage.ground, Lane.STANDARD) as receipts:
@@ -164,7 +165,8 @@ def deployed_over_running_jobs(
             away_s = {name: deploys.away_s(name) for name in applications}
             for name, seconds in away_s.items():
                 sys.stdout.write(f"\n{name} was away for {seconds:.0f} s")
-            failed.append(deploys.deploy(BROKEN))
+            receipts.extend(land(engine.stage.ground, Lane.STANDARD, messages=3))
+        failed.append(deploys.deploy(BROKEN))
         ledger = reckon(engine.stage, receipts, within_s=limit_s, has_lake=True)
         alive = [deploys.running(name) for name in applications]
         logs = [run.process.log_path.read_text(errors="replace") for run in alive]

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from local.servers.processes import ServerProcess
 from tests.rehearsal.deployed_stage import DeployedStage
@@ -89,7 +90,7 @@ class Emr:
         self.image.add_python(folder, EMR_PACKAGES, has_pip=False)
         for archive in filter(None, settings.get("spark.archives", "").split(",")):
             url, _, place = archive.partition("#")
-            unpacked(self.stage.fetched(url, folder), folder / place)
+            (folder / place).symlink_to(self._unpacked(url, folder))
         here = {key: value for key, value in settings.items() if key not in _MEMORY_HERE}
         run = SparkRun(
             name=f"EMR job run {name}",
@@ -103,6 +104,13 @@ class Emr:
             executor_variables=dict(_variables(settings, _EXECUTOR_VARIABLE)),
         )
         return self.image.submitted(run, folder)
+
+    def _unpacked(self, url: str, folder: Path) -> Path:
+        """Once for all drivers: an executor unpacks its own, as Spark has it do."""
+        place = self.image.folder / "archives" / urlsplit(url).path.lstrip("/")
+        if not place.exists():
+            unpacked(self.stage.fetched(url, folder), place)
+        return place
 
     def _check_size(self, name: str, settings: Settings) -> None:
         applications = self.stage.templates.resources("AWS::EMRServerless::Application")

@@ -16,16 +16,16 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.running.spark_cluster import s3a_settings
 from local.checkout import ROOT
-from local.servers.java import SHORT_LIVED
+from local.servers.java import LAPTOP, SHORT_LIVED
 from local.servers.localstack import LocalAws
 from local.servers.processes import ServerProcess
-from local.spark.home import spark_home
+from local.spark.home import shared_classes, shared_spark_home
 from tests.rehearsal.aws_twins import AwsTwins
 from tests.rehearsal.iam_broker import HOST, TRUST_PASSWORD, Certificate
 
@@ -33,6 +33,7 @@ JARS = ROOT / "build" / "jars"
 _OF_ENGINES = ("hadoop-aws-*.jar", "s3-transfer-manager-*.jar", "iceberg-aws-bundle-*.jar")
 """On their class paths wherever a job runs: S3A, and AWS's SDK (here in Iceberg's bundle)."""
 
+_DEFAULTS = "spark-defaults.conf"
 _MEMORY = {"spark.driver.memory": "1200m", "spark.executor.memory": "1200m"}
 """In place of a worker's 10 GB and more: this machine has two engines' jobs, broker and S3."""
 
@@ -53,39 +54,40 @@ Spark's ``local-cluster`` would let it inherit the driver's.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SparkRun:
-    """What an engine makes of a job: executors, arguments of spark-submit, and variables."""
+    """What an engine makes of a job: executors, arguments of spark-submit, and variables.
+
+    ``behind`` are jars of the class path, after the engine's own.
+    """
 
     name: str
     executors: int
     cores: int
     arguments: Sequence[str]
+    behind: Sequence[Path] = ()
     driver_variables: Mapping[str, str] = field(default_factory=dict)
     executor_variables: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineImage:
-    """A folder with all that a job finds, and the variables that its processes see, no others."""
+    """A folder with all that a job finds, and the variables that its processes see, no others.
+
+    Plans are compiled as deployed, unless it ``interprets`` them: that is a third of a job's start.
+    """
 
     folder: Path
     variables: Mapping[str, str]
+    interprets: bool = False
 
     @classmethod
     def made(
         cls, folder: Path, *, aws: LocalAws, twins: AwsTwins, certificate: Certificate
     ) -> "EngineImage":
         folder.mkdir(parents=True)
-        home, spark = folder / "home", folder / "spark"
-        (spark / "jars").mkdir(parents=True)
-        (spark / "conf").mkdir()
-        home.mkdir()
-        for name in ("bin", "sbin", "python"):
-            (spark / name).symlink_to(spark_home() / name)
-        _linked(spark_home().glob("jars/*.jar"), spark / "jars")
-        for pattern in _OF_ENGINES:
-            _linked([_one_jar(pattern)], spark / "jars")
+        (folder / "home").mkdir()
+        _keep_work_in(folder / "work")
         defaults = "".join(f"{name} {value}\n" for name, value in _defaults(aws).items())
-        (spark / "conf" / "spark-defaults.conf").write_text(defaults)
+        (folder / _DEFAULTS).write_text(defaults)
         hosts = folder / "hosts"
         names = f"localhost {socket.gethostname()} {HOST}"
         hosts.write_text(f"127.0.0.1 {names}\n")
@@ -95,13 +97,21 @@ class EngineImage:
         """Start a run in ``folder``, its driver's working folder; returns at once."""
         java_home, seen = folder / "java", self.variables_in(folder)
         _write_program(java_home / "bin" / "java", _java(seen, run.executor_variables))
-        submit = str(self.folder / "spark" / "bin" / "spark-submit")
+        submit = f"{self.variables['SPARK_HOME']}/bin/spark-submit"
+        options = ["--properties-file", str(self.folder / _DEFAULTS)]
+        if self.interprets:
+            options += [f"--conf={name}={value}" for name, value in LAPTOP.spark_settings.items()]
         master = f"local-cluster[{run.executors},{run.cores},{EXECUTOR_MEMORY_MIB}]"
         process = ServerProcess(
             run.name,
-            [submit, "--master", master, *run.arguments],
+            [submit, "--master", master, *options, *run.arguments],
             log_path=folder / "job.log",
-            env={**seen, **run.driver_variables, "JAVA_HOME": str(java_home)},
+            env={
+                **seen,
+                **run.driver_variables,
+                "SPARK_DIST_CLASSPATH": ":".join(map(str, [*_engines_jars(), *run.behind])),
+                "JAVA_HOME": str(java_home),
+            },
             cwd=folder,
         )
         process.start()
@@ -153,6 +163,7 @@ def _variables(
     """
     options = (
         *SHORT_LIVED,
+        *shared_classes(),
         f"-Djavax.net.ssl.trustStore={certificate.trust_store}",
         f"-Djavax.net.ssl.trustStorePassword={TRUST_PASSWORD}",
         f"-Djdk.net.hosts.file={hosts}",
@@ -161,7 +172,7 @@ def _variables(
         "PATH": "/usr/bin:/bin",
         "HOME": str(folder / "home"),
         "LANG": "C.UTF-8",
-        "SPARK_HOME": str(folder / "spark"),
+        "SPARK_HOME": str(shared_spark_home()),
         # From here on: this machine in place of AWS.
         "SPARK_LOCAL_IP": "127.0.0.1",
         "JAVA_TOOL_OPTIONS": " ".join(options),
@@ -183,15 +194,20 @@ def _write_program(place: Path, text: str) -> None:
     place.chmod(0o755)
 
 
-def _one_jar(pattern: str) -> Path:
-    found = sorted(JARS.glob(f"*/{pattern}"))
-    assert found, f"no {pattern} below {JARS}: the set-up fetches it"
-    return found[-1]
+def _keep_work_in(folder: Path) -> None:
+    """Where the executors' folders are: ``local-cluster`` has them in Spark's own home."""
+    folder.mkdir()
+    link = shared_spark_home() / "work"
+    link.unlink(missing_ok=True)
+    link.symlink_to(folder)
 
 
-def _linked(jars: Iterable[Path], folder: Path) -> None:
-    for jar in jars:
-        (folder / jar.name).symlink_to(jar)
+def _engines_jars() -> Iterator[Path]:
+    """Behind Spark's own, by its own scripts: the classes in front are archived as they are."""
+    for pattern in _OF_ENGINES:
+        found = sorted(JARS.glob(f"*/{pattern}"))
+        assert found, f"no {pattern} below {JARS}: the set-up fetches it"
+        yield found[-1]
 
 
 def _link_package(package: str, site: Path) -> None:

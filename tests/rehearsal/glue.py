@@ -101,7 +101,7 @@ class Glue:
                 *(f"--conf={name}={value}" for name, value in settings.items()),
                 *(str(script), *GLUES_OWN, "--JOB_NAME", str(job["Name"]), *map(str, words)),
             ],
-            driver_variables=_behind(jars, arguments),  # Spark hands it to executors itself
+            behind=_behind(jars, arguments),
         )
         return self.image.submitted(run, folder)
 
@@ -165,12 +165,10 @@ def _first(jars: Sequence[Path], is_child_first: bool) -> dict[str, str]:  # noq
     return {f"{one}.extraClassPath": ":".join(map(str, jars)) for one in both}
 
 
-def _behind(jars: Sequence[Path], arguments: Arguments) -> dict[str, str]:
-    """What Spark's own scripts put behind its jars."""
+def _behind(jars: Sequence[Path], arguments: Arguments) -> list[Path]:
     formats = _listed(arguments.get("--datalake-formats"))
     behind = list(JARS.glob("*/iceberg-spark-runtime-*.jar")) if "iceberg" in formats else []
-    behind += [] if _is_first(arguments) else jars
-    return {"SPARK_DIST_CLASSPATH": ":".join(map(str, behind))} if behind else {}
+    return [*behind, *([] if _is_first(arguments) else jars)]
 
 
 def _is_first(arguments: Arguments) -> bool:

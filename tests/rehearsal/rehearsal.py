@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
@@ -14,13 +14,17 @@ from fleetlane.events.envelope import Record
 from fleetlane.events.lake.tables import EVENTS, PARSED, RAW, RECEIVED
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Parsed, parsed_from
+from fleetlane.events.s3_keys import STOP_MARKERS
 from fleetlane.events.topics import FLEET_PARSED
 from glue_jobs.host import query_names
+from infra.constructs.jobs.spark_applications import APPLICATION_PREFIX
 from local.servers.processes import ServerProcess
 from operations.ledger.message_results import Receipt
 from operations.ledger.reconciliation import Ledger
 from tests.rehearsal.deployed_stage import DeployedStage
+from tests.rehearsal.emr import Emr
 from tests.rehearsal.failures import failure_of, watching
+from tests.rehearsal.glue import Glue
 from tests.rehearsal.messages import lake_of, land, reckon
 
 LAKE: Final = "lake"
@@ -41,6 +45,11 @@ class Engine(Protocol):
     def applications(self) -> Mapping[str, object]: ...
     def script_arguments(self, name: str) -> Mapping[str, str]: ...
     def started(self, name: str, folder: Path) -> ServerProcess: ...
+
+
+def interpreting[E: (Glue, Emr)](engine: E) -> E:
+    """The same, for what does not hang on how plans are run."""
+    return replace(engine, image=replace(engine.image, interprets=True))
 
 
 @contextmanager
@@ -119,7 +128,16 @@ def other_lanes_and_what_resumes(
         parsed = parsed_by(engine, Lane.STANDARD, receipts, standard, limit_s=limit_s)
         kept = kept_by(engine, receipts, lake, limit_s=limit_s)
         _wait_for_commits(engine, LAKE, lake, limit_s=limit_s, after=before)
+        _end(engine, LAKE, lake, limit_s=limit_s)
     return Resumed(parsed=parsed, kept=kept)
+
+
+def _end(engine: Engine, name: str, process: ServerProcess, *, limit_s: float) -> None:
+    """As a deploy does it, so that whatever starts next waits for no lease."""
+    bucket, marker = engine.stage.bucket("checkpoints"), f"{STOP_MARKERS}{APPLICATION_PREFIX}{name}"
+    engine.stage.ground.s3.put_object(Bucket=bucket, Key=marker)
+    if not process.wait(limit_s):
+        raise failure_of(process, f"{name} has not ended in {limit_s:g} s")
 
 
 def _batches(engine: Engine) -> Mapping[str, int]:

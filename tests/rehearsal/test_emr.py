@@ -12,6 +12,7 @@ from tests.rehearsal.emr import Emr
 from tests.rehearsal.messages import land
 from tests.rehearsal.rehearsal import (
     LAKE,
+    interpreting,
     kept_by,
     other_lanes_and_what_resumes,
     parsed_by,
@@ -41,7 +42,9 @@ def test_a_lane_and_the_lake_do_their_work(emr: Emr, tmp_path: Path) -> None:
 def test_the_other_lanes_do_their_work_and_what_was_killed_goes_on_from_its_checkpoints(
     emr: Emr, tmp_path: Path
 ) -> None:
-    came = other_lanes_and_what_resumes(emr, tmp_path, messages=MESSAGES, limit_s=LIMIT_S)
+    engine = interpreting(emr)
+
+    came = other_lanes_and_what_resumes(engine, tmp_path, messages=MESSAGES, limit_s=LIMIT_S)
 
     assert (came.parsed.parsed, came.parsed.lost) == (len(Lane) * MESSAGES, 0)
     assert (came.kept.lost, came.kept.invented) == (0, 0)
@@ -50,9 +53,9 @@ def test_the_other_lanes_do_their_work_and_what_was_killed_goes_on_from_its_chec
 def test_a_deploy_brings_jobs_back_in_new_code_and_one_that_does_not_start_goes_back(
     emr: Emr, tmp_path: Path
 ) -> None:
-    jobs = (LAKE, "standard")
+    engine, jobs = interpreting(emr), (LAKE, "standard")
 
-    came = deployed_over_running_jobs(emr, tmp_path, applications=jobs, limit_s=LIMIT_S)
+    came = deployed_over_running_jobs(engine, tmp_path, applications=jobs, limit_s=LIMIT_S)
 
     assert (came.failed[:2], came.codes) == (["", ""], dict.fromkeys(jobs, NEW))
     assert "fleetlane-lake does not run as deployed" in came.failed[2]

@@ -34,8 +34,7 @@ class NotJsonError(FleetlaneError):
 class TimeQuality(StrEnum):
     """Whether an event's time is plausible. A bad one never drops the event.
 
-    Scattered are the events of a message on further days than its flow allows it: each day is a
-    partition of the lake.
+    Scattered are a message's events on more days than its flow allows: a day is a partition.
     """
 
     OK = "ok"

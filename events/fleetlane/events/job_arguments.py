@@ -173,8 +173,7 @@ class FleetWatchArguments(FlowsArguments):
     by windows of ``watch_window_s``. ``registry_table`` keeps when devices were last seen; so many
     are written each batch.
 
-    With a ``lake_warehouse`` flows are held against what is usual for them; the catalog is as in
-    ``LakeArguments``.
+    With a ``lake_warehouse`` flows are held against what is usual; its catalog: ``LakeArguments``.
     """
 
     overrides_bucket: str

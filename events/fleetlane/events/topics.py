@@ -180,8 +180,7 @@ def partitions_of(topic: str, partitions: int) -> int:
 def mirrored_group(query: str) -> str:
     """Name the group of a query: ``fleetlane-parse-fast`` of ``parse_lane_fast``.
 
-    Spark keeps a query's offsets in its checkpoint, so the group has no members: the offsets are
-    copied to it.
+    Spark keeps a query's offsets in its checkpoint: they are copied to the group, of no members.
     """
     return MIRRORED_GROUPS + query.replace("parse_lane", "parse", 1).replace("_", "-")
 

@@ -129,8 +129,7 @@ class Awaited[T]:
 class FetchAhead:
     """Fetches several bodies at once, and gives what they belong to in order.
 
-    Bodies that are not taken yet have at most ``bytes_max`` in all; one that is larger is fetched
-    alone.
+    Bodies not taken yet have at most ``bytes_max`` in all; one that is larger is fetched alone.
     """
 
     def __init__(

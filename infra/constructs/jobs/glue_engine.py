@@ -73,8 +73,8 @@ class GlueEngine(Construct):
         runs = stepfunctions.Succeed(self, f"{application.name} runs already")
         # One that has ended counts on for a while.
         too_many = ["Glue.ConcurrentRunsExceededException"]
-        wait = Duration.seconds(45)
-        start.add_retry(errors=too_many, interval=wait, max_attempts=2, backoff_rate=1)
+        wait = Duration.seconds(15)
+        start.add_retry(errors=too_many, interval=wait, max_attempts=6, backoff_rate=1)
         start.add_catch(runs, errors=too_many)
         return KeptRunning(
             self,

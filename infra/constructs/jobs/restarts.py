@@ -77,7 +77,7 @@ class KeptRunning(Construct):
 
 RESTARTED: Final = "RestartedJob"
 RESTED: Final = "RestedApplication"
-LOOK_S: Final = 10
+LOOK_S: Final = 5
 LIMIT_MINUTES: Final = 55  # CloudFormation itself waits an hour
 _BY_CDK: Final = "CDK's own functions, which forward a deploy's calls; CDK chooses their runtime."
 _WAITER: Final = "CDK's own state machine, one step that calls one function until it is done."

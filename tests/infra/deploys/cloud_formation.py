@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from tests.infra.deploys.emr import EmrApplication
 from tests.infra.deploys.state_machines import StatesError
-from tests.infra.deploys.world import TICK_S, World
+from tests.infra.deploys.world import World
 
 type Resources = Mapping[str, Mapping[str, Any]]
 
@@ -71,7 +71,7 @@ class Stack:
         if wanted == now and not is_forced:
             return
         touched.append(name)
-        self._world.pass_(TICK_S)
+        self._world.pass_(self._world.tick_s)
         kind, given = wanted["Type"], wanted["Properties"]
         is_new = now is None
         self.deployed[name] = wanted

@@ -15,8 +15,11 @@ class EntityNotFoundException(Exception):  # noqa: N818 - Glue's name
 
 @dataclass
 class Glue(Engine):
+    """``counts_s`` is how long a run that ended counts as one that runs: on Glue for a while."""
+
     ALIVE = frozenset({"STARTING", "RUNNING", "STOPPING"})
     jobs: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    counts_s: float = COUNTS_S
     exceptions = type("", (), {"EntityNotFoundException": EntityNotFoundException})
 
     def call(self, operation: str, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -33,9 +36,9 @@ class Glue(Engine):
         return {"JobRunId": self.begin(JobName, self.jobs[JobName]).id}
 
     def _counts(self, of: str) -> bool:
-        """Whether one that has ended still counts as one that runs, as on Glue for a while."""
+        """Whether one that has ended still counts as one that runs."""
         ended = [run.ended for run in self.runs if run.of == of and run.ended is not None]
-        return any((self.clock.now - one).total_seconds() < COUNTS_S for one in ended)
+        return any((self.clock.now - one).total_seconds() < self.counts_s for one in ended)
 
     def get_job_runs(self, **parameters: Any) -> dict[str, Any]:
         checked("glue", "GetJobRuns", parameters)

@@ -28,6 +28,7 @@ class World:
     Its time and its bucket of checkpoints can be real ones too.
     ``broken`` and ``idle`` are words in what a run is started with: one with such a word fails at
     once, or never begins. One of the applications ``hanging`` sees no file that is to end it.
+    ``tick_s`` is how long a resource takes, and how often the engine looks at its runs.
     """
 
     is_glue: bool
@@ -38,6 +39,7 @@ class World:
     broken: set[str] = field(default_factory=set)
     idle: set[str] = field(default_factory=set)
     hanging: set[str] = field(default_factory=set)
+    tick_s: int = TICK_S
 
     def __post_init__(self) -> None:
         self.bucket = self.bucket or Bucket(self.clock)
@@ -53,10 +55,10 @@ class World:
 
     def pass_(self, seconds: float) -> None:
         """Let time pass, and happen what happens meanwhile."""
-        for _ in range(max(1, int(seconds / TICK_S))):
-            self.clock.pass_(TICK_S)
+        for _ in range(max(1, int(seconds / self.tick_s))):
+            self.clock.pass_(self.tick_s)
             self.engine.tick()
-            self._due_s -= TICK_S
+            self._due_s -= self.tick_s
             if self._due_s <= 0:
                 self._due_s = RULE_S
                 for rule in tuple(self.rules.values()):

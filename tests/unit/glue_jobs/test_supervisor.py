@@ -166,6 +166,17 @@ def test_waiting_for_them_supervises_them_until_they_are_stopped() -> None:
     assert (world.supervisor.isActive, world.queries[0].isActive) == (False, False)
 
 
+def test_what_is_left_for_its_stop_is_done_once_no_query_runs() -> None:
+    world = World("lake")
+    world.supervisor.check()
+    seen: list[bool] = []
+    world.supervisor.at_stop = lambda: seen.append(world.queries[0].isActive)
+
+    world.supervisor.stop()
+
+    assert seen == [False]
+
+
 def test_while_its_application_stops_nothing_is_started() -> None:
     world = World("gps")
     world.supervisor.start_no_more()

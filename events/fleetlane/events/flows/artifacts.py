@@ -153,8 +153,7 @@ def sha256_of_file(path: Path) -> str:
 class FlowArtifact(msgspec.Struct, frozen=True, kw_only=True):
     """The artifact of all rules of an owner's flows that write ``use``. Unknown fields are ignored.
 
-    ``key`` is below ``parsers/<owner>/``, where nobody but the owner needs to write; ``sha256`` is
-    the zip's.
+    ``key`` is below ``parsers/<owner>/``, where the owner alone writes; ``sha256`` is the zip's.
     """
 
     owner: str

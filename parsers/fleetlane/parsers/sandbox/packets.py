@@ -40,8 +40,7 @@ class Request(NamedTuple):
     which is that of the chunk's first, to ``mark`` plus the chunk's length.
 
     ``charged_us`` and ``charged_bytes`` are all that the child has charged in replies that the
-    worker has read: what it charges beyond that, for requests before this one, leaves less of the
-    allowance.
+    worker has read: what it charges beyond that, for earlier requests, leaves less to this one.
     """
 
     mark: int

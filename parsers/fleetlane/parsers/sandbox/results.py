@@ -18,8 +18,7 @@ class Verdict(IntEnum):
     or its owner that for loading parsers.
     ``CUT_SHORT``: likewise, and it took longer than what is usual for the flow.
     ``CHILDREN_USED_UP``: its parser is over its respawn rate limit. ``TOO_LARGE_FOR_LANE``: its
-    body or its events grow to more than its lane allows. ``SHARE_USED_UP``: to more than its flow
-    has left.
+    body or events grow to more than its lane allows. ``SHARE_USED_UP``: than its flow has left.
     """
 
     OK = 0

@@ -135,8 +135,7 @@ def _close_all_but(*kept: int) -> None:
 def main(control: int, worker: int, folder: str, parts: Sequence[str]) -> None:
     """Serve the worker until it is gone. ``control`` is a socket's descriptor.
 
-    Children are in a jail of these parts, as far as this system has them, with folders below
-    ``folder``.
+    Children are in a jail of these parts, those that this system has, with folders in ``folder``.
     """
     os.dup2(2, 1)  # a parser's print must not reach what Spark reads
     prctl(_PR_SET_CHILD_SUBREAPER, 1)
