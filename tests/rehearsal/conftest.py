@@ -25,6 +25,8 @@ from tests.rehearsal.glue import Glue
 type Synthesize = Callable[[str], Path]
 
 ON_GLUE, ON_EMR = "dev", "staging"
+_LAST_JAR = Path((ROOT / "infra" / "artifacts" / "jars.sha256").read_text().split()[-1]).name
+"""Jars are built in the order of this list, and right before the environment."""
 
 
 @pytest.fixture(scope="package")
@@ -32,8 +34,8 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory, *, faults_are_full: boo
     """What ``cdk synth`` writes for a stage.
 
     EMR's environment has the CPython of ``make python-for-emr``, or, in its place, the one that
-    runs this test; in the short form, which has no EMR, none. What the operators' machine runs is
-    not rehearsed, and empty. One flow dedupes: without one that job has nothing to do.
+    runs this test; in the short form, which has no EMR, it is empty. What the operators' machine
+    runs is not rehearsed, and empty. One flow dedupes: without one that job has nothing to do.
     """
     if shutil.which("javac") is None:
         pytest.skip("the broker's side of IAM is compiled: this needs a JDK, and here is a JRE")
@@ -44,10 +46,13 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory, *, faults_are_full: boo
     @cache
     def built() -> Path:
         artifacts = tmp_path_factory.mktemp("artifacts")
-        python = (own_python(ROOT) or Path(sys.base_prefix)) if faults_are_full else None
+        python = own_python(ROOT) or Path(sys.base_prefix)
+        last = ENVIRONMENT if faults_are_full else _LAST_JAR
         for artifact in build(ROOT, artifacts, Platform.HOST, python=python):
-            if artifact.name == ENVIRONMENT:
+            if artifact.name == last:
                 break
+        if not faults_are_full:
+            archive.write_archive(artifacts / "jobs" / ENVIRONMENT, {})
         archive.write_archive(artifacts / OPERATORS, {})
         return artifacts
 
