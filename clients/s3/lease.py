@@ -158,7 +158,8 @@ class Lease:
                 self._version, self._unchanged_since_s = version, now_s
             if now_s - self._unchanged_since_s < self._lease_s:
                 return None
-        token, self.released = 1 if before is None else before.token + 1, threading.Event()
+        token = 1 if before is None else before.token + 1
+        self.released = threading.Event()
         begun = LeaseState(holder=self._holder, token=token, beat=0)
         return token if self._wrote(begun, replacing=version) else None
 

@@ -2,7 +2,7 @@
 
 An application starts with half the CPU by that. Java calls it class data sharing:
 docs.oracle.com/en/java/javase/17/vm/class-data-sharing.html. It wants the jars on the paths that
-the archive was made with, so all have one home; one that does not fit is passed over.
+the archive was made with, so all have one home. An archive that does not fit is passed over.
 """
 
 import os

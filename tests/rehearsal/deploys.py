@@ -129,7 +129,9 @@ def deploys_of(engine: Glue | Emr, folder: Path) -> Iterator[Deploys]:
         bucket_name=engine.stage.bucket("checkpoints"),
         tick_s=1,
     )
-    world.engine.provision_s = world.engine.counts_s = 0
+    world.engine.provision_s = 0
+    if isinstance(engine, Glue):
+        world.engine.counts_s = 0
     resources = _template(engine.stage)["Resources"]
     (waiter,) = (
         name

@@ -109,6 +109,7 @@ class EngineImage:
             env={
                 **seen,
                 **run.driver_variables,
+                # Spark hands it to executors itself.
                 "SPARK_DIST_CLASSPATH": ":".join(map(str, [*_engines_jars(), *run.behind])),
                 "JAVA_HOME": str(java_home),
             },
