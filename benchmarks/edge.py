@@ -147,8 +147,9 @@ def _round(handler: Handler, event: Mapping[str, Any], requests: int) -> Round:
         cpu_s, began_s = time.process_time(), time.perf_counter()
         for _ in range(requests):
             at_s = time.perf_counter()
-            if handler(event, None)["statusCode"] != ACCEPTED:
-                raise ConnectionError("Kafka takes nothing: there is nothing to measure")
+            answer = handler(event, None)
+            if answer["statusCode"] != ACCEPTED:
+                raise ConnectionError(f"not accepted, so there is nothing to measure: {answer}")
             result.waits_ms.append((time.perf_counter() - at_s) * 1e3)
         result.cpu_us = (time.process_time() - cpu_s) / requests * 1e6
         result.requests_per_s = requests / (time.perf_counter() - began_s)

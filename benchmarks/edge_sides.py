@@ -17,7 +17,12 @@ from clients.kafka_or_spool import KafkaOrSpool, Producer
 from clients.s3.spool import SpoolUnavailableError
 from fleetlane.events.envelope import KafkaPosition
 from fleetlane.events.flows.files import PublishedFlows, flows_in
-from fleetlane.events.overrides import Overrides, RateLimits
+from fleetlane.events.overrides import (
+    BYTES_PER_MINUTE_MAX,
+    MESSAGES_PER_MINUTE_MAX,
+    Overrides,
+    RateLimits,
+)
 from fleetlane.events.times import now_ms
 from lambdas.http.rate_limiter import RateLimiter
 from lambdas.ingest.dispatcher import Dispatcher
@@ -30,7 +35,12 @@ ACCEPTED: Final = 202
 PATIENCE_S: Final = 30.0
 """Long, for a busy machine: a spooled message would not be measured."""
 
-_NEVER_REACHED: Final = RateLimits(soft_per_minute=1_000_000, hard_per_minute=1_000_000)
+_NEVER_REACHED: Final = RateLimits(
+    soft_per_minute=MESSAGES_PER_MINUTE_MAX,
+    hard_per_minute=MESSAGES_PER_MINUTE_MAX,
+    soft_bytes_per_minute=BYTES_PER_MINUTE_MAX,
+    hard_bytes_per_minute=BYTES_PER_MINUTE_MAX,
+)
 
 type Handler = Callable[[Mapping[str, Any], object], Mapping[str, Any]]
 

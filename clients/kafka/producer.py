@@ -19,8 +19,7 @@ CONNECT_S: Final = 0.5
 """A broker that cannot be reached for so long is given up."""
 
 FIRST_CONNECT_S: Final = 2.0
-"""So long where a producer was just opened: logins by IAM are slow, and many functions start at
-once."""
+"""So long where one was just opened: logins by IAM are slow, and many functions start at once."""
 
 ANSWER_S: Final = 2.0
 """A broker that answers nothing for so long does not answer."""

@@ -14,8 +14,7 @@ POLL_INTERVAL_S: Final = 5
 RESTART_S: Final = 30
 
 STOP_LIMIT_S: Final = 600.0
-"""How long a batch may still take when its application stops; then it is cancelled, and its outputs
-come again."""
+"""How long a batch may still take when its application stops; then it is cancelled and repeated."""
 
 REPLACE_LIMIT_S: Final = 60.0
 """Likewise, when its query is started again with other settings."""

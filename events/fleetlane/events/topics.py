@@ -31,8 +31,7 @@ RECORD_BYTES_MAX: Final = 1_000_000
 """The largest record (key, value and headers) that we write to any topic but the two below."""
 
 REROUTED_BYTES_MAX: Final = RECORD_BYTES_MAX + 64 * 1024
-"""``raw.slow``, ``raw.bulk`` and ``parked`` take any raw record again, with more headers than it
-came with."""
+"""``raw.slow``, ``raw.bulk`` and ``parked`` take any raw record again, with more headers."""
 
 PARKED_INLINE_BYTES_MAX: Final = 64 * 1024
 """``parked`` has larger bodies by reference: what brokers keep for ever is to be small."""

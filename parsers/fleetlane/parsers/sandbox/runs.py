@@ -15,8 +15,7 @@ from fleetlane.events.topics import canonical_topic
 
 USUAL_BYTES: Final = 64 << 10
 USUAL_RATIO: Final = 64
-"""A body inflates to so many bytes, and so many times what came, without a charge; and its events
-likewise."""
+"""A body inflates to so many bytes, and so many times what came, uncharged; its events likewise."""
 
 EVENT_BYTES: Final = 512
 """What each event counts besides its own bytes: the identity that the worker adds, and that a
