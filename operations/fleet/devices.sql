@@ -6,6 +6,14 @@
     from daily where day >= epoch_ms($asked_at_ms)::date and first_received_ms <= $asked_at_ms
 ) as daily
 
+-- name: received_by_then
+(
+    from received where day > $since_day and day < epoch_ms($asked_at_ms)::date
+    union all
+    from received
+    where {in_window} and (day = $since_day or day >= epoch_ms($asked_at_ms)::date)
+) as received
+
 -- name: seen_columns
 select
     device_id,
@@ -37,9 +45,18 @@ with senders as (
 select *, reported / nullif(registered, 0) as share from counted order by days
 
 -- name: by_firmware
-with last as (
+-- What one sent before these days is looked up for those alone that declared nothing in them.
+with lately as materialized (
     select device_id, arg_max(firmware, last_received_ms) as firmware
-    from {daily_by_then} group by device_id
+    from {daily_by_then} where day >= $since_day group by device_id having count(firmware) > 0
+), quiet as materialized (
+    from registered anti join lately using (device_id) where status != 'revoked'
+), last as (
+    from lately
+    union all
+    select device_id, arg_max(firmware, last_received_ms)
+    from {daily_by_then} semi join quiet using (device_id)
+    where day < $since_day group by device_id
 ), heard as (
     select
         device_id,
@@ -131,14 +148,15 @@ with fleet as (
     select rowid as number, device_id from registered where status != 'revoked'
 ), sent as (
     select number, day, received_ms - received_ms % {hour_ms} as hour_ms, via is null as is_direct
-    from received join fleet using (device_id) where {in_window}
+    from {received_by_then} join fleet using (device_id)
 )
 
 -- name: of_time
 -- A bit a device for each time: a row a device and time would take a GB for a million.
-bitstring_agg(number, 0, getvariable('registered')) filter (is_direct) as direct,
-bitstring_agg(number, 0, getvariable('registered')) as either,
-count(*) as messages
+bitstring_agg(number, 0, getvariable('registered')) as devices, count(*) as messages
+
+-- name: of_both
+bit_or(devices) filter (is_direct) as direct, bit_or(devices) as either, sum(messages)::bigint as messages
 
 -- name: over_time
 coalesce(bit_count(direct), 0) as reported,
@@ -146,16 +164,20 @@ coalesce(bit_count(either), 0) - reported as through_gateway,
 coalesce(messages, 0) as messages
 
 -- name: by_day
-{sent_by_number}, counted as (
-    select day, {of_time} from sent group by day
+{sent_by_number}, apart as (
+    select day, is_direct, {of_time} from sent group by day, is_direct
+), counted as (
+    select day, {of_both} from apart group by day
 ), times as (
     select unnest(generate_series($since_day, epoch_ms($asked_at_ms)::date, interval 1 day)::date[]) as day
 )
 select day, {over_time} from times left join counted using (day) order by day
 
 -- name: by_hour
-{sent_by_number}, counted as (
-    select hour_ms, {of_time} from sent group by hour_ms
+{sent_by_number}, apart as (
+    select hour_ms, is_direct, {of_time} from sent group by hour_ms, is_direct
+), counted as (
+    select hour_ms, {of_both} from apart group by hour_ms
 ), times as (
     select unnest(generate_series($first_ms - $first_ms % {hour_ms}, $asked_at_ms, {hour_ms})) as hour_ms
 )
