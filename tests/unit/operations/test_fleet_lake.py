@@ -15,7 +15,7 @@ from clients.devices.registry import RegisteredDevice, RegistryUnavailableError
 from clients.lake.laptop_lake import LakeMissingError, LaptopLake
 from fleetlane.events import canary
 from fleetlane.events.lake.tables import RECEIVED
-from fleetlane.events.times import HOUR_MS
+from fleetlane.events.times import DAY_MS, HOUR_MS
 from local.demo.lake_tables import make_table
 from operations.fleet import devices, traffic
 from operations.fleet.fleet import Fleet, Lake
@@ -94,6 +94,24 @@ def test_coverage_by_firmware_is_that_of_the_truth(fleet: Fleet, known: KnownFle
 
     assert sorted(found, key=str) == sorted(slow_answers.coverage_by_firmware(known), key=str)
     assert [row["change"] for row in found] == sorted(row["change"] for row in found)
+
+
+def test_a_firmware_that_was_declared_before_these_days_alone_counts(
+    known: KnownFleet, tmp_path: Path
+) -> None:
+    device = known.sent[0].device_id
+    newest = max((one for one in known.sent if one.firmware), key=lambda one: one.received_ms)
+    before = replace(newest, device_id=device, received_ms=ASKED_AT_MS - WEEK * DAY_MS)
+    after = replace(before, id=f"1{9:032x}", firmware=None, received_ms=ASKED_AT_MS - HOUR_MS)
+    its = KnownFleet(devices=known.devices, sent=(before, after))
+    lake_of(its, tmp_path).close()
+
+    lake = LaptopLake(catalog=tmp_path / "catalog.db")
+    with Fleet(lake, its.devices, asked_at_ms=ASKED_AT_MS) as fleet:
+        found = fleet.ask(devices.COVERAGE_BY_FIRMWARE, days=2).rows
+
+    assert sorted(found, key=str) == sorted(slow_answers.coverage_by_firmware(its), key=str)
+    assert before.firmware in {row["firmware"] for row in found}
 
 
 def test_devices_with_far_larger_messages_are_those_of_the_truth(
