@@ -7,6 +7,7 @@
 ) as daily
 
 -- name: received_by_then
+-- Likewise: the times of days that are over are not read.
 (
     from received where day > $since_day and day < epoch_ms($asked_at_ms)::date
     union all
@@ -152,7 +153,8 @@ with fleet as (
 )
 
 -- name: of_time
--- A bit a device for each time: a row a device and time would take a GB for a million.
+-- A bit a device for each time: a row a device and time would take a GB for a million. Direct and
+-- relayed ones are gathered apart: a filter in the aggregate takes longer than another group.
 bitstring_agg(number, 0, getvariable('registered')) as devices, count(*) as messages
 
 -- name: of_both
