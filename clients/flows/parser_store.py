@@ -62,8 +62,7 @@ class ParserStore:
     """Artifacts under ``parsers/`` of a bucket. ``s3`` is a client with bounded waits.
 
     They bound the wait for a piece of an artifact; ``body_s_max`` bounds that for all of one.
-    All but ``answers`` raise ``ArtifactUnavailableError`` where S3 does not answer; calling again
-    is safe.
+    All but ``answers`` raise ``ArtifactUnavailableError`` where S3 does not answer: call again.
     """
 
     def __init__(self, s3: S3Client, bucket: str, *, body_s_max: float = BODY_S_MAX) -> None:

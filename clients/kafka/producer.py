@@ -54,8 +54,7 @@ class KafkaProducer:
 
     Opened anew by itself when idempotence is broken for good, when it is connected and confirms
     nothing (librdkafka may wait without an end for what it had in flight), when it finds no broker
-    for long, or when its token ended while the process was frozen, as Lambda does between two
-    requests.
+    for long, or when its token ended while the process was frozen, as Lambda's are.
     """
 
     def __init__(

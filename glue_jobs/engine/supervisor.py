@@ -61,7 +61,9 @@ class PeriodicTask:
 
     def _run_until_end(self, query: Ends) -> None:
         try:
-            took_s = self._call() if self.is_first_at_once else 0.0
+            took_s = 0.0
+            if self.is_first_at_once:
+                self._call()  # its code is compiled meanwhile: no measure for a rest
             while not query.awaitTermination(max(self.interval_s, round(self.rests * took_s))):
                 took_s = self._call()
             if self.at_end is not None:

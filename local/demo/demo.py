@@ -12,6 +12,7 @@ from typing import Final
 
 from clients.kafka.reader import KafkaReader
 from fleetlane.events import canary
+from fleetlane.events.lanes import LaneTrigger
 from fleetlane.events.times import now_ms
 from local.checkout import ROOT
 from local.data_folder import announced, taken_data_folder
@@ -22,6 +23,7 @@ from local.simulator.http_api import HttpApi
 from local.simulator.runaway_device import RunawayRun, run_runaway_device, runaway_id
 from local.simulator.sendings import FleetPlan
 from local.simulator.simulator import FleetProgress, FleetRun, landed, run_fleet
+from local.spark.jobs import jobs_of
 from operations.lake import lake_of
 from operations.lanes.tally import Delays, MeasuredSource
 from operations.ledger.evidence import LEDGER_TOPICS, Evidence, deduped_streams
@@ -35,6 +37,7 @@ DATA: Final = _FOLDER / "data"
 """The platform's data folder, of the demonstration alone: emptied at each start."""
 LEDGER: Final = _FOLDER / "ledger.json"
 REPORT: Final = _FOLDER / "fleet-report.html"
+JOBS: Final = jobs_of(fast_trigger=LaneTrigger.REAL_TIME)
 
 _FIRST_DEVICES: Final = 40
 _SENDING_S: Final = 20.0
@@ -89,15 +92,14 @@ class DemoResult:
 def run_demo(events: DemoEvents, *, devices: int, seed: int) -> DemoResult:
     """Start a fresh platform, let the fleet send, wait until all has settled, and stop it.
 
-    Blocks for a minute or more; KeyboardInterrupt leaves nothing running. Writes ``LEDGER``, and
-    ``REPORT`` about the fleet. Raises what the platform raises that does not start, or does not
-    come back.
+    Blocks for minutes; KeyboardInterrupt leaves nothing running. Writes ``LEDGER``, and ``REPORT``
+    about the fleet. Raises what the platform raises that does not start, or does not come back.
     """
     began_s = time.monotonic()
     with (
         taken_data_folder(DATA, fresh=True),
         ThreadPoolExecutor(1) as beside,
-        Platform(PlatformSettings(folder=DATA, canary_interval_ms=10_000)) as platform,
+        Platform(PlatformSettings(folder=DATA, canary_interval_ms=10_000, jobs=JOBS)) as platform,
     ):
         LEDGER.unlink(missing_ok=True)
         REPORT.unlink(missing_ok=True)

@@ -84,8 +84,7 @@ class FleetPlan:
     ``seconds`` is the time over which the messages are spread; ``None``: as fast as possible.
     ``messages_per_device`` holds for most devices; a few have only one to send. ``patience_s`` is
     how long a device keeps trying one message before the simulation gives up on it; firmware
-    never would. ``round_number`` counts the runs of one fleet: the devices are the same, their
-    messages are new.
+    never would. ``round_number`` counts the runs of one fleet: same devices, new messages.
     """
 
     devices: int = 2_000

@@ -38,6 +38,9 @@ CODE_SCRIPT, CODE_ARCHIVE, CODE_PACKAGES = "host.py", "fleetlane-jobs.zip", "pac
 
 SLOW_PARSE_MS_MAX: Final = 1_200
 
+REAL_TIME_BATCH_MS: Final = 10_000
+"""A sixth of a stage's: the lake and its ledger wait for offsets, which a batch's end commits."""
+
 LAKE_RECORDS_PER_BATCH_MAX: Final = 40_000
 """What the heap bears: at 200,000, batches of a backlog spent their time in collections of it."""
 
@@ -72,7 +75,8 @@ def jobs_of(
 ) -> ApplicationJobs:
     """What a laptop runs. The slow lane allows a message so long."""
     jobs = (
-        f"parse_lane --lane {Lane.FAST} --trigger {fast_trigger}",
+        f"parse_lane --lane {Lane.FAST} --trigger {fast_trigger}"
+        f" --real_time_batch_ms {REAL_TIME_BATCH_MS}",
         f"parse_lane --lane {Lane.STANDARD} --trigger_ms 500",
         f"parse_lane --lane {Lane.BULK} --trigger_ms 1000",
         f"parse_lane --lane {Lane.SLOW} --trigger_ms 1000 --parse_ms_max {slow_parse_ms_max}",

@@ -135,8 +135,7 @@ class AlertKind(StrEnum):
     """What was detected: a device sends far too much, or no longer does.
 
     Or fewer devices than usual send to a flow, far more of its messages are parked, or too many
-    are late for its objective. Or the standing ledger misses a message, or knows of fewer than
-    were accepted.
+    are late for its objective. Or the standing ledger misses messages, or knows of too few.
     """
 
     OVER_RATE_LIMIT = "over_ceiling"

@@ -35,8 +35,7 @@ def days_on_the_way() -> int:
 
     Its notification can wait before its record lands. The record can wait in the spool, then for as
     long as each topic keeps it that it comes to on its way: it lands in the bulk lane, and is tried
-    in the slow lane. Each time it waits for its turn, and once more where its flow's budget is used
-    up.
+    in the slow lane. Each time it waits for its turn, and once more when over its flow's budget.
     """
     lanes = (Lane.BULK, *[Lane.SLOW] * SLOW_TRIES_MAX)
     topics = (str(RawTopic(lane=lane, is_over=over)) for lane in lanes for over in (False, True))

@@ -1,7 +1,9 @@
 """A task beside a query is repeated, whatever fails for a while, and ends with the query."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import pytest
 
 from fleetlane.events.errors import FleetlaneError
 from glue_jobs.engine.supervisor import PeriodicTask
@@ -86,25 +88,33 @@ def test_a_query_that_failed_has_no_orderly_end() -> None:
     assert calls_of(lambda: None, Runs(1, fails=True)) == ["run"]
 
 
-def test_what_takes_long_rests_the_longer() -> None:
-    now_s, query = [0.0], Runs(3)
-    lasts_s = iter([1.0, 10.0, 2.0])
+@pytest.mark.parametrize(
+    ("is_first_at_once", "lasts_s", "waited_s"),
+    [
+        pytest.param(False, (1, 10, 2), [5, 5, 30, 6], id="as long as the last call"),
+        pytest.param(True, (60, 1, 10, 2), [5, 5, 30, 6], id="but not after a cold start"),
+    ],
+)
+def test_what_takes_long_rests_the_longer(
+    *, is_first_at_once: bool, lasts_s: Sequence[float], waited_s: list[float]
+) -> None:
+    now_s, query, lasts = [0.0], Runs(3), iter(lasts_s)
 
     def run() -> None:
-        now_s[0] += next(lasts_s)
+        now_s[0] += next(lasts)
 
     task = PeriodicTask(
         name="a test",
         run=run,
         interval_s=5,
-        is_first_at_once=False,
+        is_first_at_once=is_first_at_once,
         rests=3,
         monotonic=lambda: now_s[0],
     )
 
     run_to_the_end(task, query)
 
-    assert query.waited_s == [5, 5, 30, 6]
+    assert query.waited_s == waited_s
 
 
 def test_in_its_caller_s_thread_it_runs_at_once_and_then_once_an_interval() -> None:

@@ -83,8 +83,7 @@ class Loaded(NamedTuple):
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What all messages of a run have in common. ``parser`` is ``name@version``.
 
-    A message is cut after ``parse_s``, and its child killed after ``kill_s``. It may grow as
-    ``growth`` says.
+    A message is cut after ``parse_s``, its child killed after ``kill_s``; it may have ``growth``.
     """
 
     flow: Flow

@@ -74,8 +74,7 @@ class Sandboxes:
 
         A slow parser has up to ``children_max`` children at once, each for a part of the run; its
         results are in order all the same. One run at a time: the next one only after all results of
-        this one, or after ``close`` of this iterator. A result's records may be kept as long as
-        wanted.
+        this one, or after ``close`` of this iterator. A result's records may be kept.
         """
         messages = len(run.bodies)
         most = children_max if budget.is_slow(run.assignment) else 1
