@@ -5,8 +5,8 @@ others between them. It has three phases: the fast lane alone; all lanes at 20 %
 lane while the slow one has more than it can do and 1 % of standard messages take 200 or 400 ms.
 ``exchanged`` is the second phase with progress the other way round.
 
-``calm``, ``sparse``, ``door`` and ``saturated`` are of the fast lane in real time (``fast``), and
-``micro_batches`` the same in the mode it had before, shorter.
+``calm``, ``sparse``, ``door``, ``cost`` and ``saturated`` are of the fast lane in real time
+(``fast``), and ``micro_batches`` the same, or all of them, in the mode it had before, shorter.
 """
 
 import argparse
@@ -87,7 +87,8 @@ def main() -> None:
         if parts:
             phases.fast(LaneTrigger.REAL_TIME, parts, share=1.0)
         if "micro_batches" in arguments.only:
-            phases.fast(LaneTrigger.MICRO_BATCHES, PARTS, share=arguments.micro_batches_share)
+            share = arguments.micro_batches_share
+            phases.fast(LaneTrigger.MICRO_BATCHES, parts or PARTS, share=share)
         if "shipped" in arguments.only:
             phases.shipped()
         if "exchanged" in arguments.only:
@@ -113,6 +114,8 @@ class _Phases:
         lengths = Lengths(
             messages=round(share * arguments.messages),
             sparse_messages=round(share * arguments.sparse_messages),
+            cost_messages=arguments.cost_messages,
+            idle_s=share * arguments.seconds,
             seconds=share * arguments.seconds,
             batch_ms=arguments.batch_ms,
         )
@@ -121,6 +124,7 @@ class _Phases:
             traffic=self._traffic,
             cores=self._cores,
             warmed=lambda jobs: self._loads(jobs)[1].per_s / LOAD,
+            land=self._land,
             saturate=self._saturate,
         )
         kept = dict[str, object]()
@@ -216,6 +220,7 @@ def _arguments() -> argparse.Namespace:
     arguments.add_argument("--messages", type=int, default=20_000, help="of the calm part")
     arguments.add_argument("--batch-ms", type=int, help="of real time, if not as shipped")
     arguments.add_argument("--sparse-messages", type=int, default=40, help="one each 5 s")
+    arguments.add_argument("--cost-messages", type=int, default=30_000, help="at once, a lane")
     arguments.add_argument(
         "--micro-batches-share", type=float, default=0.25, help="of the lengths, in the old mode"
     )

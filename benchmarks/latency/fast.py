@@ -1,5 +1,7 @@
 """The fast lane in one of its modes: calm, sparse, by the gateway, and beside lanes that are full.
 
+And what it costs: idle, and by the message beside the standard lane's.
+
 All of it at messages of 1 KB in four partitions; the standard lane has 20 % of what it can do, or
 more than it can do. Each part can be run alone, and shorter.
 """
@@ -13,12 +15,16 @@ from typing import Final
 from benchmarks.latency.cluster import Cores, Jobs, lanes_running
 from benchmarks.latency.door import open_door
 from benchmarks.latency.percentiles import percentiles
-from benchmarks.latency.traffic import Load, Span, Traffic
+from benchmarks.latency.traffic import STREAMS, Load, Span, Traffic
+from benchmarks.parse.workload import EVENTS
+from benchmarks.running.process_tree import tree_cpu_s_by_pid
 from benchmarks.running.services import Services
+from benchmarks.running.watched import Watched
 from fleetlane.events.lanes import Lane, LaneTrigger
+from fleetlane.events.topics import canonical_topic
 from local.servers.processes import ServerProcess
 
-PARTS: Final = ("calm", "sparse", "door", "saturated")
+PARTS: Final = ("calm", "sparse", "door", "cost", "saturated")
 PER_S: Final = 100.0
 SPARSE_PER_S: Final = 0.2
 _OTHERS: Final = "parse_lane --lane standard; parse_lane --lane slow"
@@ -26,19 +32,22 @@ _BATCHES_ENDED_MIN: Final = 2
 _CALM_S_MAX: Final = 1_200.0
 _UNMEASURED_S: Final = 5.0
 _MODE_S_MAX: Final = 240.0
+_COST_S_MAX: Final = 300.0
 _IN_REAL_TIME: Final = "runs in real time"
 _NAMES: Final = {"p50_ms": "fast_p50_ms", "p99_ms": "fast_p99_ms", "p999_ms": "fast_p999_ms"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lengths:
-    """How long each part is, and a batch, if not as shipped.
+    """How long each part is, and a batch, if not as shipped. What is idle is so for ``idle_s``.
 
     The calm part goes on until batches have ended in it.
     """
 
     messages: int
     sparse_messages: int
+    cost_messages: int
+    idle_s: float
     seconds: float
     batch_ms: int | None
 
@@ -51,6 +60,8 @@ class Machine:
     traffic: Traffic
     cores: Cores
     warmed: Callable[[Mapping[Lane, ServerProcess]], float]
+    land: Callable[[Lane, int], None]
+    """Sends a lane so many messages at once."""
     saturate: Callable[[float], None]
     """Leaves the slow and the standard lane, which does so much a second, full from now on."""
 
@@ -79,6 +90,8 @@ class FastLane:
                 keep(self._sparse())
             if "door" in parts:
                 keep(self._door())
+            if "cost" in parts:
+                keep(self._cost(jobs))
             if "saturated" in parts:
                 keep(self._saturated(standard_per_s))
 
@@ -130,6 +143,38 @@ class FastLane:
             )
         found = percentiles(latencies_ms)
         return {"door_to_canonical_p99_ms": found.get("p99_ms"), "door_to_canonical": found}
+
+    def _cost(self, jobs: Mapping[Lane, ServerProcess]) -> dict[str, object]:
+        """Cores of the idle lane's application, and CPU of messages that all come at once.
+
+        An application's CPU is that of its JVM, workers and children.
+        """
+        pid = jobs[Lane.FAST].pid or 0
+        began = tree_cpu_s_by_pid(pid)  # by process: workers that were busy end meanwhile
+        time.sleep(self._lengths.idle_s)
+        ended = tree_cpu_s_by_pid(pid)
+        taken_s = sum(cpu_s - began.get(one, 0.0) for one, cpu_s in ended.items())
+        fast, standard = (self._cpu_us(lane, jobs) for lane in (Lane.FAST, Lane.STANDARD))
+        return {
+            "fast_idle_cores": round(taken_s / self._lengths.idle_s, 3),
+            "fast_cpu_to_standard": round(fast / standard, 2),
+            "cpu_us_a_message": {Lane.FAST: round(fast), Lane.STANDARD: round(standard)},
+        }
+
+    def _cpu_us(self, lane: Lane, jobs: Mapping[Lane, ServerProcess]) -> float:
+        watched, messages = self._watched(lane, jobs), self._lengths.cost_messages
+        self._machine.land(lane, messages)
+        began = watched.look_after(messages // 4)
+        return watched.look_after(messages).cpu_us_a_message_since(began)
+
+    def _watched(self, lane: Lane, jobs: Mapping[Lane, ServerProcess]) -> Watched:
+        services, topic = self._machine.services, canonical_topic(STREAMS[lane])
+        before = services.end_offset(topic)
+        return Watched(
+            [jobs[lane]],
+            done=lambda: (services.end_offset(topic) - before) / EVENTS,
+            seconds_max=_COST_S_MAX,
+        )
 
     def _saturated(self, standard_per_s: float) -> dict[str, object]:
         self._machine.saturate(standard_per_s * (self._lengths.seconds + _UNMEASURED_S))
