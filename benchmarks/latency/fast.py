@@ -149,11 +149,9 @@ class FastLane:
 
         An application's CPU is that of its JVM, workers and children.
         """
-        pid = jobs[Lane.FAST].pid or 0
-        began = tree_cpu_s_by_pid(pid)  # by process: workers that were busy end meanwhile
+        began = _cpu_s(jobs[Lane.FAST])
         time.sleep(self._lengths.idle_s)
-        ended = tree_cpu_s_by_pid(pid)
-        taken_s = sum(cpu_s - began.get(one, 0.0) for one, cpu_s in ended.items())
+        taken_s = _taken_s(jobs[Lane.FAST], began)
         fast, standard = (self._cpu_us(lane, jobs) for lane in (Lane.FAST, Lane.STANDARD))
         return {
             "fast_idle_cores": round(taken_s / self._lengths.idle_s, 3),
@@ -164,8 +162,9 @@ class FastLane:
     def _cpu_us(self, lane: Lane, jobs: Mapping[Lane, ServerProcess]) -> float:
         watched, messages = self._watched(lane, jobs), self._lengths.cost_messages
         self._machine.land(lane, messages)
-        began = watched.look_after(messages // 4)
-        return watched.look_after(messages).cpu_us_a_message_since(began)
+        first, began = watched.look_after(messages // 4), _cpu_s(jobs[lane])
+        done = watched.look_after(messages).messages - first.messages
+        return _taken_s(jobs[lane], began) / done * 1e6
 
     def _watched(self, lane: Lane, jobs: Mapping[Lane, ServerProcess]) -> Watched:
         services, topic = self._machine.services, canonical_topic(STREAMS[lane])
@@ -189,3 +188,12 @@ class FastLane:
         """By the lane's own log: the number of its last batch that was committed."""
         commits = self._folder / "fast" / "checkpoints" / "parse_lane_fast" / "commits"
         return max((int(file.name) for file in commits.glob("[0-9]*")), default=-1) + 1
+
+
+def _cpu_s(job: ServerProcess) -> Mapping[int, float]:
+    return tree_cpu_s_by_pid(job.pid or 0)
+
+
+def _taken_s(job: ServerProcess, began: Mapping[int, float]) -> float:
+    """Of the processes that are there by now: those that ended take theirs with them."""
+    return sum(cpu_s - began.get(pid, 0.0) for pid, cpu_s in _cpu_s(job).items())

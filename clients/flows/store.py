@@ -66,8 +66,7 @@ class FlowVersions:
         """Store flows as a version, not yet in force, and return its name: equal for equal flows.
 
         ``artifacts`` are those of their parsers; who was the first to publish it stays. Raises
-        ``FlowsUnreadableError`` where something else has its name, or msgspec's error where that
-        are no flows at all.
+        ``FlowsUnreadableError`` where something else has its name, else msgspec's error.
         """
         published = msgspec.structs.replace(PublishedFlows.of(flows, artifacts), published_by=by)
         key, body = f"{self._prefix}{published.version}.json", published.to_json()
@@ -116,8 +115,7 @@ class FlowStore(FlowVersions):
     ) -> PublishedFlows:
         """Let a published version be the one in force, and return it.
 
-        It tells the last ``BEFORE_MAX`` versions that were in force before it, and the ``owners``'
-        versions in it.
+        It tells ``BEFORE_MAX`` versions that were in force before it, and the ``owners``' in it.
 
         Raises:
             FlowsNotPublishedError: There is none of this name.

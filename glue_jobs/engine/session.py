@@ -62,8 +62,7 @@ def session_with(session: SparkSession, settings: Mapping[str, str]) -> SparkSes
 def keep_classes(session: SparkSession) -> None:
     """Look up once what PySpark otherwise looks up for each list of columns, and each exception.
 
-    What it names in part is looked for in all jars, in ten packages: an eighth of the CPU of a
-    lake's application.
+    What it names in part is looked for in all jars: an eighth of a lake's application's CPU.
     """
     for name in _NAMED_IN_PART:
         place: Any = session.sparkContext._jvm  # noqa: SLF001 - PySpark has no other way in

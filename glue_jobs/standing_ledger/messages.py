@@ -53,8 +53,7 @@ def judged_messages(lake: LakeRows, positions: DataFrame, *, now_ms: int) -> Dat
     the archive does not have the record.
 
     ``positions`` has a row a raw partition, with offsets: its first record ``begins``, its lane has
-    ``passed``; and it had passed ``kept``, ``archived`` when all that there was is in the lake, in
-    the archive.
+    ``passed``; and had passed ``kept``, ``archived`` when all was in the lake, in the archive.
     """
     session = lake.received.sparkSession
     return session.sql(

@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 import orjson
 import pyarrow as pa
 
+from glue_jobs.parse_lane.real_time.gathering import records_in
+
 FAILS = b"fails once"
 STOPS = b"reads no more"
 
@@ -58,6 +60,12 @@ class Notes:
         return [note for note in self.all() if note.what == what]
 
 
+def _values(batch: pa.RecordBatch) -> list[bytes]:
+    if batch.schema.names == ["record"]:
+        return [one["value"] for [one] in map(pa.Array.to_pylist, records_in(batch))]
+    return list(batch.column("value").to_pylist())
+
+
 def noting(notes: Notes, *, passes_on: bool = False, fails_at_once: bool = False) -> PerBatches:
     """The function for ``mapInArrow``: a task begins, gets records, and has got all of them.
 
@@ -69,7 +77,7 @@ def noting(notes: Notes, *, passes_on: bool = False, fails_at_once: bool = False
         if fails_at_once:
             raise ValueError("it fails before its first record")
         for batch in batches:
-            values = [value for value in batch.column("value").to_pylist() if value is not None]
+            values = _values(batch)
             for value in values:
                 notes.add(value.decode())
                 if value == FAILS and len(notes.of(value.decode())) == 1:

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from glue_jobs.parse_lane.real_time.query import with_markers
+from glue_jobs.parse_lane.real_time.query import ROWS_PER_BATCH, with_markers
 from tests.real_time.noting import FAILS, STOPS, Notes, noting
 from tests.real_time.queries import (
     REAL_TIME,
@@ -93,6 +93,22 @@ def test_a_batch_that_was_stopped_comes_again_from_its_first_record(
     query.stop()
 
     assert len(tasks.notes.of("record")) == 2
+
+
+def test_each_record_comes_at_once_wherever_in_an_arrow_batch_it_lies(
+    spark: SparkSession, kafka: Kafka, tmp_path: Path
+) -> None:
+    kafka.create("single")
+    tasks = Tasks(spark, kafka, "single", tmp_path)
+    query = tasks.started(batch_s=60)  # all of them come long before its end
+
+    for number in range(2 * ROWS_PER_BATCH + 1):
+        kafka.send("single", b"record %d" % number)
+        wait_until(lambda: tasks.notes.of(f"record {number}"))  # noqa: B023 - it waits at once
+    ended = tasks.notes.of("ended")
+    query.stop()
+
+    assert ended == []
 
 
 def test_a_task_that_failed_without_a_record_behind_is_tried_again_in_the_next_batch(

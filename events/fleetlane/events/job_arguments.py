@@ -237,8 +237,7 @@ class StandingLedgerArguments(FlowsArguments):
     """Arguments of ``standing_ledger``. The lake is that of ``LakeArguments``.
 
     With 0 ``archive_days`` there is no archive to read. What ingest counted is read from the
-    ``accepted_log`` of its functions where one is given, else from CloudWatch, if there is a
-    ``metrics_namespace``.
+    ``accepted_log`` of its functions, if there is one, else from a ``metrics_namespace``, if any.
     """
 
     lake_warehouse: str

@@ -6,7 +6,6 @@ from queue import Empty, Queue
 from typing import Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 WAITING_MAX: Final = 256
 """So many batches of Spark's wait at most, each of a record, which may have a megabyte."""
@@ -14,8 +13,8 @@ WAITING_MAX: Final = 256
 GATHERED_BYTES_MAX: Final = 8 << 20
 QUIET_S: Final = 0.1
 
-type _Waiting = Queue[pa.RecordBatch | BaseException]
-"""Batches, and behind the last one what reading ended by: ``StopIteration``, or an error."""
+type _Waiting = Queue[pa.StructArray | BaseException]
+"""Records, and behind the last one what reading ended by: ``StopIteration``, or an error."""
 
 
 def gathered(
@@ -23,7 +22,8 @@ def gathered(
 ) -> Iterator[pa.RecordBatch]:
     """Give records as soon as they come, and in one batch what came while the last was worked on.
 
-    ``on_quiet`` is called where none comes for ``QUIET_S``.
+    ``batches`` have them, with markers, in their first column, as Spark's serializer takes 40 us to
+    make columns of one. ``on_quiet`` is called where none comes for ``QUIET_S``.
 
     Each for itself, a burst's records would cost a round trip to the sandbox and a hundred calls of
     Arrow's each. A thread reads on meanwhile.
@@ -33,7 +33,7 @@ def gathered(
     while True:
         found, ended = _taken(waiting, on_quiet)
         if found:
-            yield found[0] if len(found) == 1 else pa.concat_batches(found)
+            yield pa.RecordBatch.from_struct_array(pa.concat_arrays(found))
         if isinstance(ended, StopIteration):
             return
         if ended is not None:
@@ -42,8 +42,9 @@ def gathered(
 
 def _read(batches: Iterable[pa.RecordBatch], waiting: _Waiting) -> None:
     try:
-        for records in filter(len, map(without_markers, batches)):
-            waiting.put(records)
+        for batch in batches:
+            for record in records_in(batch):
+                waiting.put(record)
     except BaseException as problem:  # noqa: BLE001 - it is raised again by who waits
         waiting.put(problem)
     else:
@@ -52,9 +53,9 @@ def _read(batches: Iterable[pa.RecordBatch], waiting: _Waiting) -> None:
 
 def _taken(
     waiting: _Waiting, on_quiet: Callable[[], None]
-) -> tuple[list[pa.RecordBatch], BaseException | None]:
-    """Wait for a batch, and take all that are there with it; and the end, if it is."""
-    found, found_bytes = list[pa.RecordBatch](), 0
+) -> tuple[list[pa.StructArray], BaseException | None]:
+    """Wait for a record, and take all that are there with it; and the end, if it is."""
+    found, found_bytes = list[pa.StructArray](), 0
     while not found or (found_bytes <= GATHERED_BYTES_MAX and not waiting.empty()):
         try:
             one = waiting.get(timeout=QUIET_S)
@@ -68,9 +69,10 @@ def _taken(
     return found, None
 
 
-def without_markers(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Leave out the empty rows that stand behind records: each only shows that its record ended."""
-    topics = batch.column("topic")
-    if topics.null_count == len(batch):
-        return batch.slice(0, 0)
-    return batch.filter(pc.is_valid(topics)) if topics.null_count else batch
+def records_in(batch: pa.RecordBatch) -> Iterator[pa.StructArray]:
+    """Each for itself, without the nulls behind it, which only show that it ended; uncopied."""
+    rows = batch.column(0)
+    if rows.null_count < len(rows):
+        for row, is_record in enumerate(rows.is_valid().to_pylist()):
+            if is_record:
+                yield rows.slice(row, 1)

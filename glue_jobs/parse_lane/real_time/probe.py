@@ -23,6 +23,7 @@ from fleetlane.events.topics import FLEET_HEARTBEATS
 from glue_jobs.kafka.admin import kafka_connection
 from glue_jobs.kafka.source_and_sink import started_with_real_time_trigger
 from glue_jobs.parse_lane.parse import ParseBatches
+from glue_jobs.parse_lane.real_time.gathering import records_in
 from glue_jobs.parse_lane.real_time.query import with_markers
 
 PROBE: Final = "real_time_probe"
@@ -88,7 +89,7 @@ def _answering(arguments: JobArguments) -> ParseBatches:
             bootstrap_servers=arguments.kafka_bootstrap_servers, security=arguments.kafka_security
         )
         for batch in batches:
-            for record in batch.to_pylist():
+            for [record] in map(pa.Array.to_pylist, records_in(batch)):
                 if record["key"] == _CANARY:
                     answer = ProducerRecord(
                         topic=FLEET_HEARTBEATS, key=_ANSWER, value=record["value"]

@@ -12,11 +12,11 @@ from glue_jobs.parse_lane.real_time.gathering import QUIET_S, gathered
 
 def batch_of(*numbers: int | None) -> pa.RecordBatch:
     """``None`` is a marker."""
-    topics = [None if number is None else "raw.fast" for number in numbers]
-    return pa.RecordBatch.from_pydict({"topic": topics, "number": list(numbers)}, SCHEMA)
+    rows = [None if number is None else {"number": number} for number in numbers]
+    return pa.RecordBatch.from_arrays([pa.array(rows, RECORD)], ["record"])
 
 
-SCHEMA = pa.schema([("topic", pa.string()), ("number", pa.int64())])
+RECORD = pa.struct([("number", pa.int64())])
 
 
 def from_queue(queue: "Queue[pa.RecordBatch | None]") -> Iterator[pa.RecordBatch]:

@@ -22,8 +22,7 @@ FOLDER_BYTES_MAX: Final = 64 << 20
 
 OPEN_FILES_MAX: Final = 96
 THREADS_MAX: Final = 64 + 4 * (os.cpu_count() or 1)
-"""The worker ends a child with more: no limit of the kernel's binds root. Libraries start some for
-each CPU."""
+"""The worker ends a child with more: no limit of the kernel's binds root. Some are libraries'."""
 
 _SET_DUMPABLE, _NO_NEW_PRIVILEGES = 4, 38
 _CAPABILITIES_VERSION = 0x20080522

@@ -48,8 +48,7 @@ type Instruction = tuple[int, int, int, int]
 def filter_calls(*, may_write: bool) -> None:
     """Filter the calls of this thread, and of all that it starts, for good.
 
-    Needs ``no_new_privs``. With ``may_write`` something else says which files may be written;
-    without, none can be.
+    Needs ``no_new_privs``. With ``may_write`` something else says which files; without, none.
 
     Raises ``OSError`` where the kernel has no filters, or there are none for this machine.
     """
