@@ -26,7 +26,7 @@ from benchmarks.latency.traffic import (
     Traffic,
     stored_by_the_brokers_clock,
 )
-from benchmarks.parse.workload import EVENTS, PARTITIONS
+from benchmarks.parse.workload import PARTITIONS
 from benchmarks.running.arguments import arguments_of, emptied
 from benchmarks.running.messages import (
     Act,
@@ -38,7 +38,6 @@ from benchmarks.running.messages import (
 )
 from benchmarks.running.services import Services, services
 from benchmarks.running.telling import tell
-from benchmarks.running.watched import Watched
 from fleetlane.events.lanes import Lane, LaneTrigger
 from fleetlane.events.topics import (
     FLEET_HEARTBEATS,
@@ -67,7 +66,6 @@ SATURATING: Final = 400
 SATURATING_MS: Final = 1_500
 _UNMEASURED_S: Final = 5.0
 _UNTIL_SATURATED_S: Final = 15.0
-_SECONDS_MAX: Final = 240.0
 
 
 def main() -> None:
@@ -115,7 +113,6 @@ class _Phases:
             messages=round(share * arguments.messages),
             sparse_messages=round(share * arguments.sparse_messages),
             cost_messages=arguments.cost_messages,
-            idle_s=share * arguments.seconds,
             seconds=share * arguments.seconds,
             batch_ms=arguments.batch_ms,
         )
@@ -199,13 +196,7 @@ class _Phases:
         return fast, standard
 
     def _drained_per_s(self, lane: Lane, job: ServerProcess) -> float:
-        topic, messages = canonical_topic(STREAMS[lane]), self._arguments.warm_up
-        before = self._services.end_offset(topic)
-        watched = Watched(
-            [job],
-            done=lambda: (self._services.end_offset(topic) - before) / EVENTS,
-            seconds_max=_SECONDS_MAX,
-        )
+        watched, messages = self._traffic.watched(lane, job), self._arguments.warm_up
         began = watched.look_after(messages // 2)
         return watched.look_after(messages).messages_a_second_since(began)
 

@@ -15,13 +15,10 @@ from typing import Final
 from benchmarks.latency.cluster import Cores, Jobs, lanes_running
 from benchmarks.latency.door import open_door
 from benchmarks.latency.percentiles import percentiles
-from benchmarks.latency.traffic import STREAMS, Load, Span, Traffic
-from benchmarks.parse.workload import EVENTS
+from benchmarks.latency.traffic import Load, Span, Traffic
 from benchmarks.running.process_tree import tree_cpu_s_by_pid
 from benchmarks.running.services import Services
-from benchmarks.running.watched import Watched
 from fleetlane.events.lanes import Lane, LaneTrigger
-from fleetlane.events.topics import canonical_topic
 from local.servers.processes import ServerProcess
 
 PARTS: Final = ("calm", "sparse", "door", "cost", "saturated")
@@ -32,14 +29,13 @@ _BATCHES_ENDED_MIN: Final = 2
 _CALM_S_MAX: Final = 1_200.0
 _UNMEASURED_S: Final = 5.0
 _MODE_S_MAX: Final = 240.0
-_COST_S_MAX: Final = 300.0
 _IN_REAL_TIME: Final = "runs in real time"
 _NAMES: Final = {"p50_ms": "fast_p50_ms", "p99_ms": "fast_p99_ms", "p999_ms": "fast_p999_ms"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lengths:
-    """How long each part is, and a batch, if not as shipped. What is idle is so for ``idle_s``.
+    """How long each part is, and a batch, if not as shipped.
 
     The calm part goes on until batches have ended in it.
     """
@@ -47,7 +43,6 @@ class Lengths:
     messages: int
     sparse_messages: int
     cost_messages: int
-    idle_s: float
     seconds: float
     batch_ms: int | None
 
@@ -150,30 +145,22 @@ class FastLane:
         An application's CPU is that of its JVM, workers and children.
         """
         began = _cpu_s(jobs[Lane.FAST])
-        time.sleep(self._lengths.idle_s)
+        time.sleep(self._lengths.seconds)
         taken_s = _taken_s(jobs[Lane.FAST], began)
         fast, standard = (self._cpu_us(lane, jobs) for lane in (Lane.FAST, Lane.STANDARD))
         return {
-            "fast_idle_cores": round(taken_s / self._lengths.idle_s, 3),
+            "fast_idle_cores": round(taken_s / self._lengths.seconds, 3),
             "fast_cpu_to_standard": round(fast / standard, 2),
             "cpu_us_a_message": {Lane.FAST: round(fast), Lane.STANDARD: round(standard)},
         }
 
     def _cpu_us(self, lane: Lane, jobs: Mapping[Lane, ServerProcess]) -> float:
-        watched, messages = self._watched(lane, jobs), self._lengths.cost_messages
+        messages = self._lengths.cost_messages
+        watched = self._machine.traffic.watched(lane, jobs[lane])
         self._machine.land(lane, messages)
         first, began = watched.look_after(messages // 4), _cpu_s(jobs[lane])
         done = watched.look_after(messages).messages - first.messages
         return _taken_s(jobs[lane], began) / done * 1e6
-
-    def _watched(self, lane: Lane, jobs: Mapping[Lane, ServerProcess]) -> Watched:
-        services, topic = self._machine.services, canonical_topic(STREAMS[lane])
-        before = services.end_offset(topic)
-        return Watched(
-            [jobs[lane]],
-            done=lambda: (services.end_offset(topic) - before) / EVENTS,
-            seconds_max=_COST_S_MAX,
-        )
 
     def _saturated(self, standard_per_s: float) -> dict[str, object]:
         self._machine.saturate(standard_per_s * (self._lengths.seconds + _UNMEASURED_S))

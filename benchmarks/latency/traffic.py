@@ -21,9 +21,11 @@ from benchmarks.running.messages import (
     record_of,
 )
 from benchmarks.running.services import Services
+from benchmarks.running.watched import Watched
 from fleetlane.events.lanes import Lane
 from fleetlane.events.times import now_ms
 from fleetlane.events.topics import canonical_topic
+from local.servers.processes import ServerProcess
 
 STREAMS: Final[Mapping[Lane, str]] = {
     Lane.FAST: "quick",
@@ -31,6 +33,7 @@ STREAMS: Final[Mapping[Lane, str]] = {
     Lane.SLOW: "large",
 }
 _ALL_OUT_S_MAX: Final = 30.0
+_DRAINED_S_MAX: Final = 240.0
 _QUIET_S: Final = 12.0
 _LOOK_EVERY_S: Final = 0.2
 _LINGER_MS: Final = {Lane.FAST: 1, Lane.STANDARD: 50, Lane.SLOW: 50}
@@ -123,6 +126,16 @@ class Traffic:
             self._quick_arrivals[lane][number] = arrival_ms
         return record_of(
             message_for(number, stream=STREAMS[lane], lane=lane, act=act, arrival_ms=arrival_ms)
+        )
+
+    def watched(self, lane: Lane, job: ServerProcess) -> Watched:
+        """Count the messages that come out of a lane from now on, and look at what runs it."""
+        topic = canonical_topic(STREAMS[lane])
+        before = self._services.end_offset(topic)
+        return Watched(
+            [job],
+            done=lambda: (self._services.end_offset(topic) - before) / EVENTS,
+            seconds_max=_DRAINED_S_MAX,
         )
 
     def _sender(self, load: Load, seconds: float, stop: Event) -> Thread:

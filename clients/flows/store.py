@@ -66,7 +66,8 @@ class FlowVersions:
         """Store flows as a version, not yet in force, and return its name: equal for equal flows.
 
         ``artifacts`` are those of their parsers; who was the first to publish it stays. Raises
-        ``FlowsUnreadableError`` where something else has its name, else msgspec's error.
+        ``FlowsUnreadableError`` where something else has its name, or msgspec's error where that
+        are no flows at all.
         """
         published = msgspec.structs.replace(PublishedFlows.of(flows, artifacts), published_by=by)
         key, body = f"{self._prefix}{published.version}.json", published.to_json()

@@ -77,7 +77,8 @@ class MirroredOffsets:
     def mirror(self, queries: Sequence[Query]) -> int:
         """Commit for all queries; returns how many records expired before their query read them.
 
-        How far a query without a batch came before is read from Kafka; so too for one that ended.
+        How far a query without a batch came before is read from Kafka, and so it is for those that
+        should run and do not.
         """
         read = [self._read_by(query) for query in queries]
         groups = {mirrored_group(query.name or "") for query in queries}

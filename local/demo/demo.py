@@ -37,7 +37,7 @@ DATA: Final = _FOLDER / "data"
 """The platform's data folder, of the demonstration alone: emptied at each start."""
 LEDGER: Final = _FOLDER / "ledger.json"
 REPORT: Final = _FOLDER / "fleet-report.html"
-JOBS: Final = jobs_of(fast_trigger=LaneTrigger.REAL_TIME)
+_JOBS: Final = jobs_of(fast_trigger=LaneTrigger.REAL_TIME)
 
 _FIRST_DEVICES: Final = 40
 _SENDING_S: Final = 20.0
@@ -99,7 +99,7 @@ def run_demo(events: DemoEvents, *, devices: int, seed: int) -> DemoResult:
     with (
         taken_data_folder(DATA, fresh=True),
         ThreadPoolExecutor(1) as beside,
-        Platform(PlatformSettings(folder=DATA, canary_interval_ms=10_000, jobs=JOBS)) as platform,
+        Platform(PlatformSettings(folder=DATA, canary_interval_ms=10_000, jobs=_JOBS)) as platform,
     ):
         LEDGER.unlink(missing_ok=True)
         REPORT.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from typing import Final
 import pyarrow as pa
 
 WAITING_MAX: Final = 256
-"""So many batches of Spark's wait at most, each of a record, which may have a megabyte."""
+"""So many records wait at most, each of which may have a megabyte."""
 
 GATHERED_BYTES_MAX: Final = 8 << 20
 QUIET_S: Final = 0.1
@@ -22,8 +22,8 @@ def gathered(
 ) -> Iterator[pa.RecordBatch]:
     """Give records as soon as they come, and in one batch what came while the last was worked on.
 
-    ``batches`` have them, with markers, in their first column, as Spark's serializer takes 40 us to
-    make columns of one. ``on_quiet`` is called where none comes for ``QUIET_S``.
+    ``batches`` have them, with markers, in their first column: columns are made once of all that
+    wait. ``on_quiet`` is called where none comes for ``QUIET_S``.
 
     Each for itself, a burst's records would cost a round trip to the sandbox and a hundred calls of
     Arrow's each. A thread reads on meanwhile.

@@ -83,7 +83,7 @@ class Loaded(NamedTuple):
 class Assignment(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """What all messages of a run have in common. ``parser`` is ``name@version``.
 
-    A message is cut after ``parse_s``, its child killed after ``kill_s``; it may have ``growth``.
+    A message is cut after ``parse_s``, its child killed after ``kill_s``; ``growth`` limits it.
     """
 
     flow: Flow
