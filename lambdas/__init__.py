@@ -1,7 +1,6 @@
 """The functions: each a handler that routes, a service that decides, and its settings.
 
-boto3 is imported as a function starts: ``clients.aws`` would do so at its first request, for which
-a device waits.
+boto3 is imported as a function starts: by ``clients.aws`` the first device would wait for it.
 """
 
 import boto3  # noqa: F401 - as said above

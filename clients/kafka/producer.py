@@ -95,7 +95,7 @@ class KafkaProducer:
 
     def connect(self, topic: str) -> bool:
         """Log in before there is a record to land; blocks for ``FIRST_CONNECT_S`` at most."""
-        return self._connects(self._producer, topic, math.inf)
+        return self._is_connected or self._connects(self._producer, topic, math.inf)
 
     def land(self, record: ProducerRecord) -> KafkaPosition:
         """Write ``record``, wait until all in-sync replicas hold it, and return where it stands.
@@ -125,7 +125,7 @@ class KafkaProducer:
         if self._token is not None and self._token.is_over(self._clock_s()):
             self._replace(self._producer)
         producer = self._producer
-        if self._connects(producer, records[0].topic, deadline_s):
+        if self._is_connected or self._connects(producer, records[0].topic, deadline_s):
             deliveries = [self._produced(producer, record) for record in records]
             for delivery in deliveries:
                 self._wait(producer, delivery, deadline_s)
@@ -137,7 +137,8 @@ class KafkaProducer:
         silent_s = time.monotonic() - self._silent_since_s
         unreachable_s = time.monotonic() - self._unreachable_since_s
         is_stuck = silent_s > SILENT_S_MAX or unreachable_s > UNREACHABLE_S_MAX
-        if is_stuck or any(raw_producer.is_fatal(delivery.error) for delivery in deliveries):
+        errors = [one.error for one in deliveries if one.error is not None]
+        if is_stuck or any(map(raw_producer.is_fatal, errors)):
             self._replace(producer)
         return [
             delivery.position or self._not_durable(record, delivery, began_s)
@@ -158,8 +159,6 @@ class KafkaProducer:
 
     def _connects(self, producer: raw_producer.RawProducer, topic: str, deadline_s: float) -> bool:
         """Whether there is a connection; nothing is produced before, so nothing comes late."""
-        if self._is_connected:
-            return True
         seconds = min(self._connect_s, deadline_s - time.monotonic())
         self._connect_s = CONNECT_S
         try:

@@ -80,8 +80,7 @@ def grant_objects(
 ) -> None:
     """Let ``role`` do ``actions`` with objects, those under ``prefixes`` if any are given.
 
-    It may use the bucket's key, and list the bucket too: S3 says that an object is missing only to
-    those who may.
+    It may use the bucket's key, and list the bucket: S3 says only then that an object is missing.
     """
     for prefix in prefixes or ("",):
         grant(role, actions, [bucket.arn_for_objects(f"{prefix}*")])

@@ -1,8 +1,7 @@
 """What a deploy calls by CDK's provider framework: once to ask, then until it is done.
 
 ``Custom::RestartedJob`` stands behind a job: it is restarted when it changed, and ended before it
-is deleted. ``Custom::RestedApplication`` stands before an application of EMR, which can be changed
-only while it is stopped.
+is deleted. ``Custom::RestedApplication`` stands before one of EMR, which changes only stopped.
 """
 
 from collections.abc import Callable, Mapping

@@ -143,9 +143,8 @@ def raw_plan(
 ) -> ReplayPlan:
     """Read what is in the raw topics. Nothing is written.
 
-    Each message lands once, however many copies of it there are, and all with one revision: the
-    one after the highest that any of them has. Topics are read to their end, for a message may
-    have waited in the spool.
+    Each message lands once, however many copies there are, and all with one revision: the one after
+    the highest that any has. Topics are read to their end: a message may have been in the spool.
     """
     pattern, since_ms = stream_pattern(wanted.stream), max(0, wanted.from_ms - CLOCKS_APART_MS_MAX)
     seen, stream = Seen(messages_max=messages_max), (ce.TYPE, wanted.stream.encode())

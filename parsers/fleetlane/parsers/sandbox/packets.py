@@ -1,7 +1,7 @@
 """The packets on the socket between worker and child; the kernel keeps their bounds.
 
-A request is small: the bodies are in memory, and it says where. A reply is a small packet, and
-then the columns that it announces, cut into packets. Requests in flight are few and small, so the
+A request is small: the bodies are in memory, and it says where. A reply says how long its columns
+are, which follow it, all of it cut into packets. Requests in flight are few and small, so the
 worker never waits to send one; a child waits to send until the worker reads.
 """
 
@@ -21,13 +21,14 @@ IDLE: Final = -1
 HELLO_BYTES_MAX: Final = 4096
 READY: Final = b"\x00ready"
 READY_FOR_BUFFERS: Final = b"\x00ready for buffers"
-DATA_PACKET_BYTES: Final = 64 << 10
+REPLY_PACKET_BYTES: Final = 64 << 10
 """With more at once the kernel would need much contiguous memory."""
 
 _WORD: Final = 8
 _CHUNK_SIZES: Final = struct.Struct("<4q")
 _REQUEST: Final = struct.Struct("<11q")
 _REPLY: Final = struct.Struct("<10q")
+_NOTE_BYTES: Final = tuple(map(struct.calcsize, NOTE_CODES))
 REQUEST_BYTES: Final = _REQUEST.size
 REPLY_BYTES: Final = _REPLY.size
 
@@ -63,7 +64,7 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What came of messages of a request, from ``first`` on; the columns follow in packets.
+    """What came of messages of a request, from ``first`` on; the columns follow.
 
     ``is_retiring``: this child is not fit for more, and does not read another request.
     """
@@ -83,13 +84,13 @@ class Reply(NamedTuple):
         return _REPLY.pack(*self)
 
     @classmethod
-    def unpacked(cls, packet: bytearray) -> Self:
-        return cls(*_REPLY.unpack(packet))
+    def unpacked(cls, packet: memoryview) -> Self:
+        return cls(*_REPLY.unpack_from(packet))
 
     @property
     def column_sizes(self) -> tuple[int, ...]:
         """How long each column is, notes before records, filled up to a word."""
-        notes = (self.messages * struct.calcsize(code) for code in NOTE_CODES)
+        notes = (self.messages * size_bytes for size_bytes in _NOTE_BYTES)
         ends_bytes = 4 * (self.events + 1)
         records = ends_bytes, ends_bytes, self.events, self.key_bytes, self.value_bytes
         return tuple(map(filled, (*notes, *records, self.detail_bytes)))
@@ -161,10 +162,12 @@ def _slices(
     return map(slice, bounds, bounds[1:])
 
 
-def data_packets(columns: Sequence[bytes | bytearray | memoryview]) -> Iterator[list[memoryview]]:
-    """Columns, each filled up to a word, cut into packets; a packet is in several pieces."""
-    packet, room = list[memoryview](), DATA_PACKET_BYTES
-    for column in columns:
+def reply_packets(
+    reply: Reply, columns: Sequence[bytes | bytearray | memoryview]
+) -> Iterator[list[memoryview]]:
+    """A reply and its columns, each filled up to a word; a packet is in several pieces."""
+    packet, room = list[memoryview](), REPLY_PACKET_BYTES
+    for column in (reply.packed(), *columns):
         view = memoryview(column).cast("B")
         for rest in (view, memoryview(filling(len(view)))):
             while len(rest):
@@ -172,7 +175,7 @@ def data_packets(columns: Sequence[bytes | bytearray | memoryview]) -> Iterator[
                 rest, room = rest[room:], room - len(packet[-1])  # noqa: PLW2901 - what is left
                 if not room:
                     yield packet
-                    packet, room = [], DATA_PACKET_BYTES
+                    packet, room = [], REPLY_PACKET_BYTES
     if packet:
         yield packet
 

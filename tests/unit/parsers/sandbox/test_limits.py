@@ -17,7 +17,7 @@ import pytest
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.events.times import MILLIS_MAX, MILLIS_MIN
 from fleetlane.parsers.sandbox.jail.entering import FILES_MAX
-from fleetlane.parsers.sandbox.packets import Reply, data_packets
+from fleetlane.parsers.sandbox.packets import REPLY_BYTES, Reply, reply_packets
 from fleetlane.parsers.sandbox.results import NO_TIME, InvalidReplyError, Verdict
 from fleetlane.parsers.sandbox.runs import EVENT_BYTES, USUAL_BYTES, USUAL_RATIO, Assignment
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory, read_only
@@ -282,7 +282,8 @@ def _columns(
     first_ms, last_ms = (array.array("q", [number]).tobytes() for number in times)
     notes = (bytes([verdict]), counts, parse_us, first_ms, last_ms)
     columns = (*notes, numbers, numbers, bytes([topic]), b"key.", b"val.")
-    return memoryview(b"".join(b"".join(packet) for packet in data_packets(columns)))
+    packets = reply_packets(_reply(), columns)
+    return memoryview(b"".join(b"".join(packet) for packet in packets))[REPLY_BYTES:]
 
 
 def _reply(**changes: int) -> Reply:

@@ -131,7 +131,7 @@ import sys
 from array import array
 
 from fleetlane.parsers.sandbox.canonical_records import Columns
-from fleetlane.parsers.sandbox.packets import Reply, data_packets
+from fleetlane.parsers.sandbox.packets import Reply, reply_packets
 from fleetlane.parsers.sandbox.results import NO_TIME, notes_of
 
 EVENTS, KEY = 20_000, b"d-0/2026-11-03T14"
@@ -147,9 +147,8 @@ def sent(self, request, done, *_):
         mark=request.mark, first=first, messages=1, events=EVENTS, key_bytes=len(KEYS),
         value_bytes=len(written), detail_bytes=0, charged_us=0, charged_bytes=0, is_retiring=0,
     )
-    self._connection.send(reply.packed())
     columns = ENDS, memoryview(COLUMNS.value_ends), COLUMNS.topic_indexes, KEYS, written, b""
-    for packet in data_packets((*notes, *columns)):
+    for packet in reply_packets(reply, (*notes, *columns)):
         self._connection.sendmsg(packet)
 
 sys.modules["fleetlane.parsers.sandbox.child.main"]._Server._send = sent

@@ -95,9 +95,8 @@ _FINE: Final = (Verdict.OK, "")
 class Attempts:
     """Parses messages of one assignment into ``columns``, as far as the allowance for them goes.
 
-    ``progress[0]`` shows the worker which message is being parsed, or was the last one: ``mark``
-    plus its number. Between parts it is ``IDLE``. ``waited_ns`` gives how long this process has
-    waited for a CPU so far.
+    ``progress[0]`` shows the worker which message is being parsed, or was last: ``mark`` plus its
+    number; between parts ``IDLE``. ``waited_ns`` gives how long this process has waited for a CPU.
     """
 
     def __init__(

@@ -49,14 +49,17 @@ class OwnProcess:
     def threads_and_children(self) -> tuple[int, bytes]:
         """The number of threads here, and the processes that the first of them started."""
         threads = len(os.listdir(self._threads))  # noqa: PTH208 - a descriptor, no path
-        return threads, _text(self._children)
+        children = b""
+        while part := os.pread(self._children, 4096, len(children)):
+            children += part
+        return threads, children
 
     def address_space_bytes(self) -> int:
-        return int(_text(self._memory).split()[0]) * resource.getpagesize()
+        return int(os.pread(self._memory, 64, 0).split()[0]) * resource.getpagesize()
 
     def waited_ns(self) -> int:
         """How long the first thread has waited for a CPU; 0 where the kernel does not count it."""
-        return 0 if self._scheduling is None else int(_text(self._scheduling).split()[1])
+        return 0 if self._scheduling is None else int(os.pread(self._scheduling, 64, 0).split()[1])
 
     def limit_memory(self, bytes_max: int) -> None:
         """Allow so much more address space than now. Python meets it with ``MemoryError``."""
@@ -71,13 +74,6 @@ class OwnProcess:
     def is_memory_half_used(self) -> bool:
         """Whether parsing has left so much allocated that the next message might fail by it."""
         return self.address_space_bytes() - self._began_with > self._bytes_max // 2
-
-
-def _text(descriptor: int) -> bytes:
-    text = b""
-    while part := os.pread(descriptor, 4096, len(text)):
-        text += part
-    return text
 
 
 def serve(program: Program, connection: socket.socket, shared: tuple[int, int], jail: Jail) -> None:
@@ -189,10 +185,9 @@ class _Server:
             charged_bytes=part.charged_bytes,
             is_retiring=not self._is_fit,
         )
-        self._connection.send(reply.packed())
         ends = memoryview(columns.key_ends), memoryview(columns.value_ends)
         records = columns.topic_indexes, columns.keys, columns.values
-        for packet in packets.data_packets((*part.notes, *ends, *records, details)):
+        for packet in packets.reply_packets(reply, (*part.notes, *ends, *records, details)):
             self._connection.sendmsg(packet)
 
 

@@ -103,7 +103,8 @@ class ParserChild:
         self._killed_at: int | None = None
         self._give_up_s = 0.0
         self._is_watched = self.accepts_buffer = False
-        self._watch_at_s = 0.0
+        self._watch_at_s = self._check_at_s = 0.0
+        self._packet = memoryview(bytearray(packets.REPLY_PACKET_BYTES))
         self.charged = 0, 0
 
     @property
@@ -148,27 +149,31 @@ class ParserChild:
         Raises ``InvalidReplyError`` where it is no reply as our code sends it.
         """
         self._begin_to_watch()
-        packet = bytearray(packets.REPLY_BYTES)
-        if not self._has_received(memoryview(packet), limits):
+        size = self._received(self._packet, limits)
+        if size is None:
             return None
-        reply = packets.Reply.unpacked(packet)
+        reply = packets.Reply.unpacked(self._packet)
         if min(reply) < 0:
             raise InvalidReplyError("a negative size")
-        size = sum(reply.column_sizes)
-        if size > REPLY_BYTES_MAX:
-            problem = f"a reply of {size} bytes; the limit is {REPLY_BYTES_MAX} bytes"
+        whole_bytes = packets.REPLY_BYTES + sum(reply.column_sizes)
+        if whole_bytes > REPLY_BYTES_MAX:
+            problem = f"a reply of {whole_bytes} bytes; the limit is {REPLY_BYTES_MAX} bytes"
             raise InvalidReplyError(problem)
+        whole, most = memoryview(bytearray(whole_bytes)), packets.REPLY_PACKET_BYTES
+        _check_size(size, whole[:most])  # of too short a packet the rest is an earlier one's
+        whole[:size] = self._packet[:size]
         used_us = self.charged[0] + reply.charged_us
         used_bytes = self.charged[1] + reply.charged_bytes
         self.charged = min(used_us, _CHARGED_MAX), min(used_bytes, _CHARGED_MAX)
-        columns = memoryview(bytearray(size))
-        for at in range(0, size, packets.DATA_PACKET_BYTES):
-            if not self._has_received(columns[at : at + packets.DATA_PACKET_BYTES], limits):
+        for at in range(most, whole_bytes, most):
+            size = self._received(whole[at : at + most], limits)
+            if size is None:
                 return None
+            _check_size(size, whole[at : at + most])
         if self._zygote.is_stopped:
             raise InvalidReplyError("a stop signal to its zygote")
         self._kill_if_excessive()
-        return reply, columns, self._worked()
+        return reply, whole[packets.REPLY_BYTES :], self._worked()
 
     def _worked(self) -> Worked:
         """Since its last reply; nothing is watched within a first tick."""
@@ -207,12 +212,6 @@ class ParserChild:
         with suppress(ProcessLookupError):  # it is gone
             signal.pidfd_send_signal(self._handle, number)
 
-    def _has_received(self, packet: memoryview, limits: WaitLimits) -> bool:
-        size = self._received(packet, limits)
-        if size is not None and size != len(packet):
-            raise InvalidReplyError(f"{size} bytes where {len(packet)} are due")
-        return size is not None
-
     def _received(self, packet: memoryview, limits: WaitLimits) -> int | None:
         """Read a packet, and give its whole length; ``None`` where the child is dead."""
         while not self._poll.poll(TICK_S * 1000):
@@ -243,6 +242,11 @@ class ParserChild:
         self._kill_if_excessive()
 
     def _kill_if_excessive(self) -> None:
+        """Looks once a tick: at each short reply it would cost as much as many messages."""
+        now_s = time.monotonic()
+        if now_s < self._check_at_s:
+            return
+        self._check_at_s = now_s + TICK_S
         most = self._memory_bytes_max + BEYOND_BYTES
         excess = excess_of(self.pid, self._folder, resident_bytes_max=most)
         if excess and not self._excess:
@@ -255,3 +259,8 @@ class ParserChild:
         if now_at != self._seen:
             self._seen, self._seen_from_s = now_at, worked_s
         return worked_s - self._seen_from_s >= limits.message_s or worked_s >= limits.request_s
+
+
+def _check_size(size: int, due: memoryview) -> None:
+    if size != len(due):
+        raise InvalidReplyError(f"{size} bytes where {len(due)} are due")
