@@ -1,6 +1,7 @@
 """What the sandbox costs: CPU time a message, in it and in a plain loop that does the same work.
 
-Both sides parse, and write canonical records by the same flow. The sandboxed side is the worker
+Both sides parse, and write canonical records by the same flow. Messages come as each side has them:
+in columns from Spark, in a list from a client of Kafka. The sandboxed side is the worker
 and the child together; ``worker_us`` is the worker's part. A ratio is bare CPU time over sandboxed
 CPU time: 1 would be free. Both sides take turns, and a ratio is the median of all turns, as is
 each time: on a machine whose speed changes only neighbours can be compared. All run on one core:
@@ -14,7 +15,10 @@ import json
 import os
 import tempfile
 import time
+from array import array
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 from statistics import median
 from typing import Final, NamedTuple
@@ -24,7 +28,7 @@ from benchmarks.spinning_parser import Spinning
 from fleetlane.events.canonical import MessageFacts
 from fleetlane.events.flows.files import flow_from_toml
 from fleetlane.parsers.sandbox.budgets import NO_END_BYTES, TimeBudget
-from fleetlane.parsers.sandbox.canonical_records import Columns
+from fleetlane.parsers.sandbox.canonical_records import BytesColumn, Columns
 from fleetlane.parsers.sandbox.child.encoding import Encoder
 from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.runs import Assignment, Program, Run, envelope_of
@@ -96,11 +100,12 @@ def _measure(
 ) -> None:
     """Measure both sides in turn."""
     parser, rounds = Spinning(loops=loops), list[_Round]()
+    plain = replace(run, envelopes=[*run.envelopes], bodies=[*run.bodies])
     first = sandboxes.parsed(run, TimeBudget(flow_s_max=1e6))  # there is a child from now on
     assert sum(len(one.records) for one in first) == len(run.bodies), "the parser did not parse"
     for _ in range(ROUNDS):
-        parse_only_us = _cpu_us(lambda: _drain(e for b in run.bodies for e in parser.parse(b)))
-        bare_us = _cpu_us(lambda: _bare(run, loops))
+        parse_only_us = _cpu_us(lambda: _drain(e for b in plain.bodies for e in parser.parse(b)))
+        bare_us = _cpu_us(lambda: _bare(plain, loops))
         children, before_ns = _children(sandboxes), _children_cpu_ns(sandboxes)
         worker_us = _cpu_us(lambda: _drain(sandboxes.parsed(run, TimeBudget(flow_s_max=1e6))))
         children_us = (_children_cpu_ns(sandboxes) - before_ns) / 1000
@@ -165,6 +170,10 @@ def _loops_for(cost_us: int) -> int:
 def _run(site: str, loops: int, body_bytes: int) -> Run:
     messages = min(MESSAGES_MAX, ROUND_BYTES_MAX // body_bytes)
     flow = flow_from_toml(FLOW, file="bench.toml")
+    facts = [
+        MessageFacts(f"1{one:032x}", f"d-{one}", "bench", 1_762_178_709_123, 0, "tank", "2.1")
+        for one in range(messages)
+    ]
     return Run(
         program=Program(
             use="spinning==1.0",
@@ -173,16 +182,14 @@ def _run(site: str, loops: int, body_bytes: int) -> Run:
             location=site,
         ),
         assignment=Assignment(flow=flow, parser="spinning@1.0", parse_s=0.3),
-        envelopes=[
-            envelope_of(
-                MessageFacts(
-                    f"1{number:032x}", f"d-{number}", "bench", 1_762_178_709_123, 0, "tank", "2.1"
-                )
-            )
-            for number in range(messages)
-        ],
-        bodies=[os.urandom(body_bytes) for _ in range(messages)],
+        envelopes=_column([*map(envelope_of, facts)]),
+        bodies=_column([os.urandom(body_bytes) for _ in range(messages)]),
     )
+
+
+def _column(strings: Sequence[bytes]) -> BytesColumn:
+    ends = array("i", accumulate(map(len, strings), initial=0))
+    return BytesColumn(memoryview(ends), memoryview(b"".join(strings)))
 
 
 def _install(site: Path) -> None:

@@ -10,15 +10,16 @@ from functools import cache
 from typing import NamedTuple
 
 from benchmarks.parse.workload import PARSER, flow, parser
+from fleetlane.events.canonical import message_prefix
 from fleetlane.events.envelope import Header
 from fleetlane.events.envelope_reading import message_from
+from fleetlane.events.flows.event_ids import event_ids
 from fleetlane.events.lanes import Lane
 from fleetlane.events.metadata import Outcome, Parsed, parsed_value
 from fleetlane.events.topics import FLEET_PARSED
 from fleetlane.parsers.sandbox.budgets import NO_END_BYTES
 from fleetlane.parsers.sandbox.canonical_records import CanonicalRecord, Columns
 from fleetlane.parsers.sandbox.child.encoding import Encoder
-from fleetlane.parsers.sandbox.record_identity import with_identity
 from fleetlane.parsers.sandbox.runs import Assignment, envelope_of
 
 
@@ -49,12 +50,16 @@ class PlainWork:
     ) -> list[CanonicalRecord]:
         """The canonical records of a message, and last its row for ``fleet.parsed``."""
         message = message_from(headers, body)
-        assignment, columns, envelope = self._assignment, Columns(), envelope_of(message)
+        assignment, columns = self._assignment, Columns()
         encoder = Encoder(assignment, self._parser, columns, left_bytes=NO_END_BYTES)
         began_ns = time.perf_counter_ns()
-        encoder.encode(envelope, message.body or b"")
-        tails = columns.taken(assignment.topics)
-        records = list(with_identity(tails, [envelope], [len(tails)], assignment))
+        encoder.encode(envelope_of(message), message.body or b"")
+        prefix = message_prefix(message, parser=PARSER)
+        id_of = event_ids(message, assignment.flow.identity)
+        records = [
+            one._replace(value=b'%b,"id":"%b",%b' % (prefix, id_of({}).encode(), one.value))
+            for one in columns.taken(assignment.topics)
+        ]
         row = Parsed(
             id=message.raw_id,
             attempt=message.attempt,

@@ -137,8 +137,7 @@ class KafkaProducer:
         silent_s = time.monotonic() - self._silent_since_s
         unreachable_s = time.monotonic() - self._unreachable_since_s
         is_stuck = silent_s > SILENT_S_MAX or unreachable_s > UNREACHABLE_S_MAX
-        errors = [one.error for one in deliveries if one.error is not None]
-        if is_stuck or any(map(raw_producer.is_fatal, errors)):
+        if is_stuck or any(raw_producer.is_fatal(delivery.error) for delivery in deliveries):
             self._replace(producer)
         return [
             delivery.position or self._not_durable(record, delivery, began_s)

@@ -75,9 +75,9 @@ def ran_out_of_time(delivery: Delivery) -> bool:
     return delivery.position is None and (error is None or timed_out)
 
 
-def is_fatal(error: KafkaError) -> bool:
+def is_fatal(error: KafkaError | None) -> bool:
     """Whether idempotence is broken for good: ``produce`` then says so by the code alone."""
-    return bool(error.fatal()) or error.code() == KafkaError._FATAL  # noqa: SLF001
+    return error is not None and (error.fatal() or error.code() == KafkaError._FATAL)  # noqa: SLF001
 
 
 type DeliveryCallback = Callable[[KafkaError | None, Message], None]

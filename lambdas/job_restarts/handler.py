@@ -1,7 +1,7 @@
 """What a deploy calls by CDK's provider framework: once to ask, then until it is done.
 
 ``Custom::RestartedJob`` stands behind a job: it is restarted when it changed, and ended before it
-is deleted. ``Custom::RestedApplication`` stands before one of EMR, which changes only stopped.
+is deleted. ``Custom::RestedApplication`` stands before one of EMR: only a stopped one can change.
 """
 
 from collections.abc import Callable, Mapping

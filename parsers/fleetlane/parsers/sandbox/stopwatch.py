@@ -2,17 +2,22 @@
 
 import os
 import time
-from pathlib import Path
 from typing import Final
 
 TICKS_SEEN_MAX: Final = 2
 _CLOCK_TICK_NS: Final = 10_000_000
 
 
+def proc_file(pid: int, name: str) -> bytes:
+    """What the kernel says of a process, in a small file: ``Path`` takes five times as long."""
+    with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:  # noqa: PTH123 - often
+        return file.read()
+
+
 def run_queue_ns(pid: int) -> int:
     """How long a process's main thread has waited for a CPU; 0 where that is not counted."""
     try:
-        return int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[1])
+        return int(proc_file(pid, "schedstat").split()[1])
     except (OSError, IndexError):  # it is gone, or this kernel does not count
         return 0
 
@@ -23,7 +28,7 @@ def cpu_ns(pid: int) -> tuple[int, bool]:
     0 where it is gone.
     """
     try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        fields = proc_file(pid, "stat").rpartition(b")")[2].split()
         return sum(map(int, fields[11:13])) * _CLOCK_TICK_NS, fields[0] == b"R"
     except (OSError, ValueError, IndexError):
         return 0, False

@@ -47,12 +47,9 @@ class OwnProcess:
             self._scheduling = os.open(f"{folder}/schedstat", os.O_RDONLY)
 
     def threads_and_children(self) -> tuple[int, bytes]:
-        """The number of threads here, and the processes that the first of them started."""
+        """The number of threads here, and the first processes that the first of them started."""
         threads = len(os.listdir(self._threads))  # noqa: PTH208 - a descriptor, no path
-        children = b""
-        while part := os.pread(self._children, 4096, len(children)):
-            children += part
-        return threads, children
+        return threads, os.pread(self._children, 4096, 0)
 
     def address_space_bytes(self) -> int:
         return int(os.pread(self._memory, 64, 0).split()[0]) * resource.getpagesize()

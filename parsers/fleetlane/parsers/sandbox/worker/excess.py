@@ -8,6 +8,7 @@ from typing import Final
 
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX
 from fleetlane.parsers.sandbox.jail.entering import FILES_MAX, FOLDER_BYTES_MAX, THREADS_MAX
+from fleetlane.parsers.sandbox.stopwatch import proc_file
 
 _COUNTS_MAX: Final = 20
 BEYOND_BYTES: Final = 2 * OUTPUT_BYTES_MAX + (1 << 30)
@@ -64,8 +65,7 @@ def _counted(folder: str) -> str | None:
 def resident_bytes(pid: int) -> int:
     """Memory that a child uses, shared or its own; 0 where it has ended."""
     try:
-        with open(f"/proc/{pid}/statm", "rb", buffering=0) as file:  # noqa: PTH123 - often
-            return int(file.read().split()[1]) * resource.getpagesize()
+        return int(proc_file(pid, "statm").split()[1]) * resource.getpagesize()
     except (ProcessLookupError, FileNotFoundError):
         return 0
 
@@ -74,7 +74,7 @@ def bind_memory(pid: int, memory_bytes_max: int) -> None:
     """Limit the address space of a child whose parser is loaded, above what it sets itself."""
     # It has ended; or a thread of its parser has limited it more, which only root undoes.
     with suppress(ProcessLookupError, FileNotFoundError, PermissionError):
-        pages = int(Path(f"/proc/{pid}/statm").read_bytes().split()[0])
+        pages = int(proc_file(pid, "statm").split()[0])
         most = pages * resource.getpagesize() + memory_bytes_max + BEYOND_BYTES
         limits = resource.prlimit(pid, resource.RLIMIT_AS)
         soft, hard = (most if one == resource.RLIM_INFINITY else min(one, most) for one in limits)

@@ -172,7 +172,8 @@ class ParserChild:
             _check_size(size, whole[at : at + most])
         if self._zygote.is_stopped:
             raise InvalidReplyError("a stop signal to its zygote")
-        self._kill_if_excessive()
+        if time.monotonic() >= self._check_at_s:  # of a short reply it would be most of the cost
+            self._kill_if_excessive()
         return reply, whole[packets.REPLY_BYTES :], self._worked()
 
     def _worked(self) -> Worked:
@@ -242,11 +243,7 @@ class ParserChild:
         self._kill_if_excessive()
 
     def _kill_if_excessive(self) -> None:
-        """Looks once a tick: at each short reply it would cost as much as many messages."""
-        now_s = time.monotonic()
-        if now_s < self._check_at_s:
-            return
-        self._check_at_s = now_s + TICK_S
+        self._check_at_s = time.monotonic() + TICK_S
         most = self._memory_bytes_max + BEYOND_BYTES
         excess = excess_of(self.pid, self._folder, resident_bytes_max=most)
         if excess and not self._excess:
