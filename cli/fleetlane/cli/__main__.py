@@ -27,14 +27,17 @@ def main() -> None:
 def _interrupt_again(ignored: "sys.UnraisableHookArgs") -> None:
     """Ctrl-C came where Python ignores what is raised, such as while it drops a weak reference."""
     if ignored.exc_type is KeyboardInterrupt:
-        _thread.start_new_thread(_interrupt_soon, ())
+        _thread.start_new_thread(_interrupt_soon, (_thread.get_ident(),))
     else:
         sys.__unraisablehook__(ignored)
 
 
-def _interrupt_soon() -> None:
+def _interrupt_soon(main_thread: int) -> None:
     time.sleep(0.01)  # by then main is where an error counts
-    _thread.interrupt_main()
+    if hasattr(signal, "pthread_kill"):  # not on Windows: it ends a call that blocks, too
+        signal.pthread_kill(main_thread, signal.SIGINT)
+    else:
+        _thread.interrupt_main()
 
 
 def _run() -> None:

@@ -149,8 +149,7 @@ class ParserChild:
         Raises ``InvalidReplyError`` where it is no reply as our code sends it.
         """
         self._begin_to_watch()
-        size = self._received(self._packet, limits)
-        if size is None:
+        if (size := self._received(self._packet, limits)) is None:
             return None
         reply = packets.Reply.unpacked(self._packet)
         if min(reply) < 0:
@@ -166,8 +165,7 @@ class ParserChild:
         used_bytes = self.charged[1] + reply.charged_bytes
         self.charged = min(used_us, _CHARGED_MAX), min(used_bytes, _CHARGED_MAX)
         for at in range(most, whole_bytes, most):
-            size = self._received(whole[at : at + most], limits)
-            if size is None:
+            if (size := self._received(whole[at : at + most], limits)) is None:
                 return None
             _check_size(size, whole[at : at + most])
         if self._zygote.is_stopped:
