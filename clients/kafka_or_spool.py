@@ -90,7 +90,7 @@ class KafkaOrSpool:
             return [NotDurableError(record.topic, 0.0, "it did not before") for record in records]
         landed = self.producer.land_all(records, within_s=within_s)
         lost = [place for place in landed if isinstance(place, NotDurableError)]
-        if lost and not all(isinstance(place, RecordRefusedError) for place in lost):
+        if any(not isinstance(place, RecordRefusedError) for place in lost):
             self.breaker.failed(int(time.monotonic() * 1000))
         elif landed and self.breaker.opened_ms is not None:
             self.breaker.succeeded()

@@ -79,12 +79,12 @@ class Allowances(msgspec.Struct, kw_only=True, gc=False):
         if not (has_bytes and self.hard.take(now_s, _MINUTE_S / rate_limits.hard_per_minute)):
             return RateDecision.REFUSED
         counted_s = _MINUTE_S * body_bytes * (_LARGE_BODY_SHARE if is_large else 1)
-        self.hard_bytes.left -= counted_s / rate_limits.hard_bytes_per_minute
+        self.hard_bytes.overdraw(now_s, counted_s / rate_limits.hard_bytes_per_minute)
         has_bytes = is_large or self.soft_bytes.left_at(now_s) > 0
         if not (has_bytes and self.soft.take(now_s, _MINUTE_S / rate_limits.soft_per_minute)):
             return RateDecision.DIVERTED
         if not is_large:
-            self.soft_bytes.left -= counted_s / rate_limits.soft_bytes_per_minute
+            self.soft_bytes.overdraw(now_s, counted_s / rate_limits.soft_bytes_per_minute)
         return RateDecision.ACCEPTED
 
 

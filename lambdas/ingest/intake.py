@@ -66,16 +66,16 @@ class Intake:
     def _outcomes(
         self, arrivals: Sequence["_Arrival"], until_s: float
     ) -> list[Receipt | FleetlaneError]:
-        keys, new = [one.key for one in arrivals if one.key], arrivals
+        keys = [one.key for one in arrivals if one.key]
         if keys:
             known = self.repeats.of(keys, now_ms=arrivals[0].inbound.arrival_millis)
             arrivals = [replace(one, kept=known.get(one.key)) for one in arrivals]
-            new = [one for one in arrivals if not one.is_repeat]
+        new = [one for one in arrivals if not one.is_repeat]
         landed = self.ingest.land_all([(one.inbound, one.flow) for one in new], until_s=until_s)
         if keys:
             self._remember([*zip(new, landed, strict=True)])
         rest = iter(landed)
-        outcomes = [(one.kept and one.first_receipt()) or next(rest) for one in arrivals]
+        outcomes = [one.first_receipt() or next(rest) for one in arrivals]
         return [
             outcome if isinstance(outcome, FleetlaneError) else one.completed(outcome)
             for one, outcome in zip(arrivals, outcomes, strict=True)

@@ -155,10 +155,10 @@ class Ingest:
     def _all_prepared(
         self, inbound: Sequence[tuple[InboundMessage, Flow | None]]
     ) -> list[tuple[Message, ProducerRecord] | FleetlaneError]:
-        large = [one for one, _ in inbound if len(one.body) > INLINE_BYTES_MAX]
-        if len(large) <= 1:
+        large = sum(len(one.body) > INLINE_BYTES_MAX for one, _ in inbound)
+        if large <= 1:
             return [or_error(self._prepared, *one) for one in inbound]
-        with ThreadPoolExecutor(len(large)) as pool:  # so few fit into one request
+        with ThreadPoolExecutor(large) as pool:  # so few fit into one request
             return list(pool.map(lambda one: or_error(self._prepared, *one), inbound))
 
 

@@ -137,9 +137,8 @@ class Attempts:
                 if took_us >= charge.charged_from_us:
                     took_us = min(took_us, PARSE_US_MAX)
                     charge.add(took_us, was_cut_short=verdict is Verdict.CUT_SHORT)
-                events = len(self.columns.topic_indexes) - before
-                first_ms, last_ms = self._encoder.span_ms if verdict is Verdict.OK else NO_SPAN_MS
-                rows += (verdict, events, took_us, first_ms, last_ms)
+                span_ms = self._encoder.span_ms if verdict is Verdict.OK else NO_SPAN_MS
+                rows += (verdict, len(self.columns.topic_indexes) - before, took_us, *span_ms)
                 if detail:
                     details[number] = detail[:DETAIL_CHARS_MAX]
                 if verdict is Verdict.MEMORY or len(self.columns.values) > PART_BYTES:
