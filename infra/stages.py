@@ -50,18 +50,7 @@ class DeviceDomain:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """One deployed platform.
-
-    With an ``account`` no other is deployed to. ``keeps_data``: nothing that holds data can be
-    deleted with its stack. Without ``alarm_email`` alarms notify nobody; without ``device_domain``
-    devices use API Gateway's own address. With 0 ``raw_archive_days`` raw records are not archived.
-    The lake writes what came every ``lake_trigger_ms``, or once a batch is full; before prod
-    sooner. The rate limits are of one device's messages and bytes a minute, as one
-    running function counts them. Jobs send their runs to an ``openlineage_url`` that answers inside
-    the network, without a key. ``lake_database`` is the stage's own in Glue's catalog,
-    ``pipeline_repository`` the one whose workflows may deploy it, as GitHub's tokens name it. With
-    ``has_operator_host`` a machine inside the network runs the commands that need Kafka.
-    """
+    """One deployed platform. ``stages.toml`` says what its settings are, where a name does not."""
 
     name: str
     account: str | None

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from enum import StrEnum
 from math import isfinite
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 import orjson
@@ -44,7 +44,7 @@ class TimeQuality(StrEnum):
     SCATTERED = "scattered"
 
 
-class EventTime(NamedTuple):
+class EventTime(msgspec.Struct, frozen=True, gc=False):
     """When an event happened. ``millis`` is as declared, ``None`` where it was not.
 
     ``bucket_millis`` is event time where its quality is ok, else arrival time.
@@ -55,7 +55,7 @@ class EventTime(NamedTuple):
     bucket_millis: int
 
 
-class MessageFacts(NamedTuple):
+class MessageFacts(msgspec.Struct, frozen=True, gc=False):
     """What canonical events take over from their message, and no more."""
 
     raw_id: str
@@ -107,8 +107,9 @@ def event_data(event: Mapping[str, object]) -> bytes:
         data = orjson.dumps(event if type(event) is dict else dict(event), option=_REFUSED)
     except TypeError as problem:
         raise NotJsonError(str(problem)) from None
-    # orjson writes a number that is not finite as null; to look at each key costs much
-    if b"null" in data or (
+    # orjson writes a number that is not finite as null; to look at each key costs much. ``in``
+    # tries what it looks for as a number first, and takes four times as long.
+    if data.find(b"null") >= 0 or (
         len(data) > NAME_BYTES_MAX and _LONG_STRING.search(data.replace(rb"\"", b"__"))
     ):
         _check(event)
@@ -139,10 +140,16 @@ def message_prefix(
     return orjson.dumps(shared)[:-1] + some_attributes(message.attributes, attributes)
 
 
+_OK: Final = b'"timequality":"%b","data":' % TimeQuality.OK.encode()
+
+
 def canonical_tail(time: EventTime, data: bytes) -> bytes:
     """What comes behind the id of a canonical event."""
-    when = "" if time.millis is None else f'"time":"{rfc3339(time.millis)}",'
-    return b'%b"timequality":"%b","data":%b}' % (when.encode(), time.quality.encode(), data)
+    is_ok = time.quality is TimeQuality.OK
+    quality = _OK if is_ok else b'"timequality":"%b","data":' % time.quality.encode()
+    if time.millis is None:
+        return b"".join((quality, data, b"}"))
+    return b"".join((b'"time":"', rfc3339(time.millis).encode(), b'",', quality, data, b"}"))
 
 
 def _check(value: object) -> None:

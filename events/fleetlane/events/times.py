@@ -19,14 +19,11 @@ _RFC3339: Final = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?"
     r"([Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
+_THOUSANDTHS: Final = tuple(f".{number:03d}Z" for number in range(1000))
 
 
 def now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-_TWO_DIGITS: Final = tuple(f"{number:02d}" for number in range(60))
-_THREE_DIGITS: Final = tuple(f"{number:03d}" for number in range(1000))
 
 
 @lru_cache(maxsize=4096)
@@ -35,16 +32,15 @@ def _hour(hour: int) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _minute(minute: int) -> str:
-    hour, minute_of_hour = divmod(minute, 60)
-    return f"{_hour(hour)}:{minute_of_hour:02d}:"
+def _second(second: int) -> str:
+    hour, rest = divmod(second, 3600)
+    return f"{_hour(hour)}:{rest // 60:02d}:{rest % 60:02d}"
 
 
 def rfc3339(millis: int) -> str:
     """Format ``millis`` as ``2026-11-03T14:05:09.123Z``. Needs a year from 1 to 9999."""
-    minute, rest = divmod(millis, 60_000)
-    second, fraction = divmod(rest, 1000)
-    return f"{_minute(minute)}{_TWO_DIGITS[second]}.{_THREE_DIGITS[fraction]}Z"
+    second, thousandths = divmod(millis, 1000)
+    return _second(second) + _THOUSANDTHS[thousandths]
 
 
 def time_text(millis: int) -> str:

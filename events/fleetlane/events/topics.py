@@ -162,7 +162,15 @@ def canonical_keys(kind: CanonicalKey, *, device_id: str) -> Callable[[int], byt
     """
     match kind:
         case CanonicalKey.DEVICE_HOUR:
-            return lambda bucket_millis: f"{device_id}/{hour_bucket(bucket_millis)}".encode()
+            hour, key = None, b""  # of the event before: most are of one hour
+
+            def device_hour(bucket_millis: int) -> bytes:
+                nonlocal hour, key
+                if hour != (hour := bucket_millis // HOUR_MS):
+                    key = f"{device_id}/{hour_bucket(bucket_millis)}".encode()
+                return key
+
+            return device_hour
         case CanonicalKey.DEVICE:
             key = device_id.encode()
             return lambda _: key

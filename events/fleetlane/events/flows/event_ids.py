@@ -51,8 +51,13 @@ def event_time_of(
     event: Mapping[str, object], rule: EventTimeRule | None, *, arrival_millis: int
 ) -> EventTime:
     """Read an event's time by its flow's rule. Clocks are flagged, never corrected."""
-    millis = None if rule is None else _millis(_at(event, rule.path), rule.unit)
-    if rule is None or millis is None or not MILLIS_MIN <= millis <= MILLIS_MAX:
+    if rule is None:
+        return EventTime(None, TimeQuality.MISSING, arrival_millis)
+    path = rule.path  # one field, and milliseconds: as nearly all are
+    is_flat, is_millis = len(path) == 1, rule.unit is TimeUnit.MILLISECONDS
+    value = event.get(path[0]) if is_flat and type(event) is dict else _at(event, path)
+    millis = value if is_millis and type(value) is int else _millis(value, rule.unit)
+    if millis is None or not MILLIS_MIN <= millis <= MILLIS_MAX:
         return EventTime(None, TimeQuality.MISSING, arrival_millis)
     if millis > arrival_millis + rule.future_after_s * 1000:
         return EventTime(millis, TimeQuality.FUTURE, arrival_millis)
@@ -62,8 +67,6 @@ def event_time_of(
 
 
 def _at(event: Mapping[str, object], path: tuple[str, ...]) -> object:
-    if len(path) == 1 and type(event) is dict:  # as nearly all are
-        return event.get(path[0])
     value: object = event
     for name in path:
         if not isinstance(value, Mapping):
@@ -73,8 +76,6 @@ def _at(event: Mapping[str, object], path: tuple[str, ...]) -> object:
 
 
 def _millis(value: object, unit: TimeUnit) -> int | None:
-    if type(value) is int and unit is TimeUnit.MILLISECONDS:
-        return value
     if unit is TimeUnit.RFC3339:
         return millis_from_rfc3339(value) if isinstance(value, str) else None
     if isinstance(value, bool) or not isinstance(value, int | float):

@@ -4,7 +4,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, pairwise
 from typing import Final, NamedTuple, overload
 
 _SMALL_BYTES_ON_AVERAGE = 16 << 10
@@ -121,10 +121,9 @@ class Columns:
             (self.keys, self.key_ends, keys),
             (self.values, self.value_ends, values),
         ):
-            first = len(columns)
             for string in strings:  # joined first, large ones would take their memory twice
                 columns += string  # noqa: PLW2901 - grows where it is
-            ends.extend(islice(accumulate(map(len, strings), initial=first), 1, None))
+                ends.append(len(columns))
 
     def taken(self, topics: tuple[str, ...]) -> CanonicalRecords:
         """Give what is collected; these columns can then grow no more."""
