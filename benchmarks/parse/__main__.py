@@ -9,7 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Final
 
-from benchmarks.parse.contenders import Contender, contenders, slow_contenders
+from benchmarks.parse.contenders import WARM_UPS_MAX, Contender, contenders, slow_contenders
 from benchmarks.parse.peers.environments import PeerMissingError
 from benchmarks.parse.report import report
 from benchmarks.parse.stage import stage
@@ -39,7 +39,7 @@ def main() -> None:
     )
     trials = defaultdict[str, list[Trial]](list)
     if wanted:
-        with stage(folder, warm_up + messages + _SPARE_MESSAGES) as ready:
+        with stage(folder, WARM_UPS_MAX * warm_up + messages + _SPARE_MESSAGES) as ready:
             for number, contender in product(range(rounds), wanted):
                 trial = _measured_or_skipped(contender, ready, number, warm_up, messages)
                 trials[contender.name] += [trial] if trial else []
@@ -90,7 +90,9 @@ def _loops_for(cost_us: float) -> int:
 def _arguments() -> argparse.Namespace:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--messages", type=int, default=200_000, help="measured, a run")
-    arguments.add_argument("--warm-up", type=int, default=100_000, help="before these")
+    arguments.add_argument(
+        "--warm-up", type=int, default=100_000, help="before these; of Spark three times so many"
+    )
     arguments.add_argument("--rounds", type=int, default=3, help="the median of so many counts")
     arguments.add_argument("--only", nargs="*", help="contenders by name; all without it")
     bench = ROOT / "build" / "bench"

@@ -21,31 +21,46 @@ from local.servers.ports import free_port
 PROCESSES: Final = TASK_SLOTS
 """Each contender has this many processes, or Spark task slots."""
 
+WARM_UPS_MAX: Final = 3
+
 type Commands = Callable[[Services, Path, int], Sequence[Sequence[str]]]
 """From the services, a folder of the contender's own, and its loops, to the processes to start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
-    """``share`` is the part of the messages that it is measured over: the slow have fewer."""
+    """``share`` is the part of the messages that it is measured over: the slow have fewer.
+
+    ``warm_ups``: how many times the warm-up comes before. A JVM compiles for a minute, with a fifth
+    of what it takes altogether, and a job runs for weeks.
+    """
 
     name: str
     commands: Commands
     loops: int = 0
     sleep_ms: int = 0
     share: float = 1.0
+    warm_ups: int = 1
     output_topic: str = canonical_topic(STREAM)
     records_a_message: int = EVENTS
 
 
 def contenders(loops_40us: int) -> tuple[Contender, ...]:
     return (
-        Contender(name="job", commands=_job),
+        Contender(name="job", commands=_job, warm_ups=WARM_UPS_MAX),
         Contender(name="bare", commands=_bare),
-        Contender(name="job_40us", commands=_job, loops=loops_40us, share=0.6),
+        Contender(
+            name="job_40us", commands=_job, loops=loops_40us, share=0.6, warm_ups=WARM_UPS_MAX
+        ),
         Contender(name="bare_40us", commands=_bare, loops=loops_40us, share=0.6),
-        Contender(name="copy", commands=_copy, output_topic=COPIES_TOPIC, records_a_message=1),
-        Contender(name="row_udf", commands=_row_udf, share=0.5),
+        Contender(
+            name="copy",
+            commands=_copy,
+            output_topic=COPIES_TOPIC,
+            records_a_message=1,
+            warm_ups=WARM_UPS_MAX,
+        ),
+        Contender(name="row_udf", commands=_row_udf, share=0.5, warm_ups=WARM_UPS_MAX),
         Contender(name="bytewax", commands=_bytewax, share=0.5),
         Contender(name="quix", commands=_quix, share=0.3),
     )

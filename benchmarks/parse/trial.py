@@ -56,7 +56,7 @@ def measured(
             done=lambda: (services.end_offset(topic) - before) / contender.records_a_message,
             seconds_max=_SECONDS_MAX,
         )
-        began = watched.look_after(warm_up)
+        began = watched.look_after(contender.warm_ups * warm_up)
         ended = watched.look_after(round(began.messages + messages * contender.share))
     if topic != COPIES_TOPIC:
         check_records(services, topic)

@@ -20,6 +20,7 @@ NAME_BYTES_MAX: Final = 32_000
 50,000, and the lake would lack it; less leaves room for how another reader counts."""
 
 _LONG_STRING: Final = re.compile(rb'"[^"]{%d}' % (NAME_BYTES_MAX + 1))
+_OK: Final = b'"timequality":"ok","data":'
 _REFUSED: Final = orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 
@@ -138,9 +139,6 @@ def message_prefix(
     if message.firmware:
         shared["firmware"] = message.firmware
     return orjson.dumps(shared)[:-1] + some_attributes(message.attributes, attributes)
-
-
-_OK: Final = b'"timequality":"%b","data":' % TimeQuality.OK.encode()
 
 
 def canonical_tail(time: EventTime, data: bytes) -> bytes:

@@ -104,11 +104,7 @@ class LaneLimits:
     The bulk and slow lanes' batches are those of one worker, and grow with the workers. What of
     them exceeds its flow's budget goes once to another topic, whose batches have
     ``over_messages_per_batch_max``. ``niceness`` is that of the parsers' processes, as ``nice``
-    has it: on a machine that lanes share, the quicker ones come first.
-
-    A query whose batch shows no progress for ``stalled_after_s`` is ended and started again. In the
-    bulk and slow lanes that is a third of the time in which the lane alarms: what one task of a
-    batch may take, a few messages that use all of their budgets.
+    has it. A query whose batch shows no progress for ``stalled_after_s`` is started again.
     """
 
     parse_ms_max: int

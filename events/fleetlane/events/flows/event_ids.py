@@ -24,12 +24,17 @@ def event_ids(message: Message | MessageFacts, rule: IdentityRule) -> EventIdOf:
     device, stream and the whole event. The last two end in an ordinal among equals of one message.
     """
     if rule.by == "message":
-        raw_id, ordinals = message.raw_id, count()
-        return lambda _: f"{raw_id}-{next(ordinals)}"
+        prefix, ordinals = ordinals_prefix(message), count()
+        return lambda _: f"{prefix}{next(ordinals)}"
     sender = (message.device_id.encode(), message.stream.encode())
     if rule.by == "fields":
         return _by_hash(lambda event: (*sender, *(_json(event.get(name)) for name in rule.fields)))
     return _by_hash(lambda event: (*sender, _json(dict(event))))
+
+
+def ordinals_prefix(message: Message | MessageFacts) -> str:
+    """What comes before the ordinal in ids by ``message``, without asking for each."""
+    return f"{message.raw_id}-"
 
 
 def _by_hash(fields_of: Callable[[Mapping[str, object]], tuple[bytes, ...]]) -> EventIdOf:

@@ -11,7 +11,7 @@ import msgspec
 import orjson
 
 from fleetlane.events.canonical import TimeQuality, message_prefix
-from fleetlane.events.flows.event_ids import event_ids
+from fleetlane.events.flows.event_ids import event_ids, ordinals_prefix
 from fleetlane.events.times import MILLIS_MIN
 from fleetlane.events.topics import CanonicalKey
 from fleetlane.parsers.sandbox.canonical_records import BytesColumn, CanonicalRecords
@@ -19,9 +19,10 @@ from fleetlane.parsers.sandbox.results import InvalidReplyError
 from fleetlane.parsers.sandbox.runs import Assignment, message_facts_from
 
 _TAIL: Final = re.compile(
-    rb'(?:"time":"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3])'
-    rb':[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z",)?"timequality":"(?:%b)","data":(?=\{)'
-    % "|".join(TimeQuality).encode()
+    rb'^(?:"time":"[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3])'
+    rb':[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z",)?"timequality":"(?:%b)","data":(\{.*\})\}$'
+    % "|".join(TimeQuality).encode(),
+    re.MULTILINE,
 )
 _KEY_PARTS: Final = {
     CanonicalKey.DEVICE_HOUR: (b"/", len("2026-11-03T14")),
@@ -56,16 +57,19 @@ def with_identity(
             continue
         sender = message_facts_from(envelope, stream=by.flow.stream)
         shared = message_prefix(sender, parser=by.parser, attributes=by.flow.attributes)
-        prefix = shared + b',"id":"'
-        id_of = event_ids(sender, by.flow.identity)
+        id_of = event_ids(sender, by.flow.identity) if is_hashed else None
+        prefix = b'%b,"id":"%b' % (shared, b"" if id_of else ordinals_prefix(sender).encode())
         owner = sender.device_id.encode() + key_end if key_end is not None else b""
         key_bytes_max = len(owner) + rest_bytes_max
         for number in range(place, place + count):
             at, end = key_ends[number], key_ends[number + 1]
             if end - at > key_bytes_max or not keys.startswith(owner, at, end):
                 raise InvalidReplyError("a record with a key that its message does not have")
-            event = orjson.loads(data[number]) if is_hashed else {}
-            pieces.append(b'%b%b",%b' % (prefix, id_of(event).encode(), written[number]))
+            if id_of is None:
+                pieces.append(b'%b%d",%b' % (prefix, number - place, written[number]))
+            else:
+                event_id = id_of(orjson.loads(data[number])).encode()
+                pieces.append(b'%b%b",%b' % (prefix, event_id, written[number]))
         days_max = by.flow.limits.days_max
         if count > days_max and _days_of(written[place : place + count], days_max) > days_max:
             raise InvalidReplyError("events of more days than its flow allows")
@@ -87,15 +91,13 @@ def _data_of(tails: Sequence[bytes]) -> list[bytes]:
 
     All are read as one array, which has as many parts of the same lengths only if each is whole.
     """
-    match, data = _TAIL.match, list[bytes]()
-    for tail in tails:
-        found = match(tail)
-        if found is None or not tail.endswith(b"}"):
-            raise InvalidReplyError("a record that begins or ends as none does")
-        data.append(tail[found.end() : -1])
-    array_of_all = b"[%b]" % b",".join(data)
-    array_of_all.isascii() or array_of_all.decode()
-    objects = _objects.decode(array_of_all)
+    lines = b"\n".join((*tails, b""))  # JSON as we write it has no line's end
+    lines.isascii() or lines.decode()
+    are_whole = lines.count(b"}}\n") == lines.count(b"\n") == len(tails)
+    data: list[bytes] = _TAIL.findall(lines) if are_whole else []
+    if len(data) != len(tails):
+        raise InvalidReplyError("a record that begins or ends as none does")
+    objects = _objects.decode(b"[%b]" % b",".join(data))
     if list(map(len, objects)) != list(map(len, data)):
         raise InvalidReplyError("a record with more than one event")
     return data

@@ -76,12 +76,17 @@ def test_records_are_as_their_flow_has_them(by: str, key: str) -> None:
     assert list(result.records) == wanted
 
 
-def identified(kind: CanonicalKey, keys: list[bytes]) -> CanonicalRecords:
-    """Records with these keys, all of one message of the device d-1."""
+TAIL = b'"timequality":"ok","data":{}}'
+
+
+def identified(
+    kind: CanonicalKey, keys: list[bytes], tails: list[bytes] | None = None
+) -> CanonicalRecords:
+    """Records with these keys and tails, all of one message of the device d-1."""
     flow = flow_from_toml(FLOW.format(by="message", fields="", key=kind), file="gps.toml")
     by = Assignment(flow=flow, parser="p@1", parse_s=9.0)
     columns = Columns()
-    columns.append_message(bytes(len(keys)), keys, [b'"timequality":"ok","data":{}}'] * len(keys))
+    columns.append_message(bytes(len(keys)), keys, tails or [TAIL] * len(keys))
     envelope = b"1%032x\nd-1\n1762178709123\n0\n\n\n" % 1
     return with_identity(columns.taken(by.topics), [envelope], [len(keys)], by)
 
@@ -115,6 +120,22 @@ def test_a_record_has_the_key_of_any_time_that_there_is(kind: CanonicalKey) -> N
     records = identified(kind, keys)
 
     assert [record.key for record in records] == keys
+
+
+@pytest.mark.parametrize(
+    "tails",
+    [
+        [TAIL + b"\n" + TAIL, b"x}}"],
+        [TAIL + b"\n" + TAIL, b""],
+        [TAIL, TAIL + b"\n"],
+        [b"\n" + TAIL, TAIL],
+        [TAIL[:-1], b"}" + TAIL],
+        [TAIL, b"x" + TAIL],
+    ],
+)
+def test_a_tail_of_several_lines_hides_no_other(tails: list[bytes]) -> None:
+    with pytest.raises(InvalidReplyError, match="begins or ends as none does"):
+        identified(CanonicalKey.DEVICE, [b"d-1"] * 2, tails)
 
 
 @pytest.mark.parametrize("kind", CanonicalKey)
