@@ -92,7 +92,7 @@ def _measured(services: Services, arguments: argparse.Namespace, *, flows: int) 
 def _arguments() -> argparse.Namespace:
     arguments = arguments_of("growth", __doc__)
     arguments.add_argument("--messages", type=int, default=150_000, help="measured, a run")
-    arguments.add_argument("--warm-up", type=int, default=150_000, help="before these")
+    arguments.add_argument("--warm-up", type=int, default=300_000, help="before these")
     arguments.add_argument("--rounds", type=int, default=3, help="the median of so many counts")
     names = ("by_partitions", "by_flows")
     arguments.add_argument("--only", nargs="*", choices=names, help="both without it")

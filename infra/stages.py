@@ -34,13 +34,7 @@ class BadStageError(FleetlaneError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceDomain:
-    """A name of our own for the API, which then asks devices for a client certificate as well.
-
-    ``certificate_arn`` is ACM's, in the stage's region; ``truststore_uri`` is an ``s3://`` URL of
-    the PEM file with the authorities that may sign a device's certificate. With
-    ``keeps_default_address`` API Gateway's own address answers besides, without a certificate,
-    until all devices have moved; our own commands and the canary use it meanwhile.
-    """
+    """A name of our own for the API, which then asks devices for a client certificate as well."""
 
     name: str
     certificate_arn: str

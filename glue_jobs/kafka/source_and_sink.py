@@ -79,6 +79,7 @@ def raw_records(
     pattern: str,
     messages_per_batch_max: int | None,
     waits_ms_max: int | None = None,
+    fetch_records_max: int = FETCH_RECORDS_MAX,
 ) -> DataFrame:
     """Read all topics whose whole name matches ``pattern``, from their beginning.
 
@@ -104,7 +105,7 @@ def raw_records(
         .option("includeHeaders", "true")
         .option("failOnDataLoss", "true")
         .option("kafka.max.partition.fetch.bytes", FETCH_BYTES_MAX)
-        .option("kafka.max.poll.records", FETCH_RECORDS_MAX)
+        .option("kafka.max.poll.records", fetch_records_max)
         .load()
         .select("key", "value", "topic", "partition", "offset", "timestamp", "headers")
     )

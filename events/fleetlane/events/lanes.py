@@ -98,13 +98,10 @@ class LaneLimits:
     """What a lane allows one message and one batch, and when it alarms: ``lanes.toml``.
 
     A message may take ``uncharged_share`` of its limit, and children still finish a batch long
-    before the lane is late. What it takes more is charged to its flow's time budget. A task parses
-    up to ``children_max`` messages of a slow parser at once.
-
-    The bulk and slow lanes' batches are those of one worker, and grow with the workers. What of
-    them exceeds its flow's budget goes once to another topic, whose batches have
-    ``over_messages_per_batch_max``. ``niceness`` is that of the parsers' processes, as ``nice``
-    has it. A query whose batch shows no progress for ``stalled_after_s`` is started again.
+    before the lane is late. What it takes more is charged to its flow's time budget; what exceeds
+    that goes once to another topic, whose batches have ``over_messages_per_batch_max``. A task
+    parses up to ``children_max`` messages of a slow parser at once. A query without progress for
+    ``stalled_after_s`` begins anew.
     """
 
     parse_ms_max: int

@@ -166,7 +166,8 @@ def canonical_keys(kind: CanonicalKey, *, device_id: str) -> Callable[[int], byt
 
             def device_hour(bucket_millis: int) -> bytes:
                 nonlocal hour, key
-                if hour != (hour := bucket_millis // HOUR_MS):
+                if bucket_millis // HOUR_MS != hour:
+                    hour = bucket_millis // HOUR_MS
                     key = f"{device_id}/{hour_bucket(bucket_millis)}".encode()
                 return key
 

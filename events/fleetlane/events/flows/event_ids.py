@@ -33,7 +33,7 @@ def event_ids(message: Message | MessageFacts, rule: IdentityRule) -> EventIdOf:
 
 
 def ordinals_prefix(message: Message | MessageFacts) -> str:
-    """What comes before the ordinal in ids by ``message``, without asking for each."""
+    """What comes before the ordinal in an id by ``message``."""
     return f"{message.raw_id}-"
 
 
