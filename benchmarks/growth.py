@@ -1,11 +1,12 @@
 """What a message costs the standard lane as its topic's partitions grow, and as its flows do.
 
-All messages are equal but for their flow. CPU time is that of JVM, workers and children.
+All messages are equal but for their flow. CPU time is that of JVM, workers and children. A lane is
+started once for each number, and its rounds follow each other: a JVM compiles for minutes, the
+longer the more tasks a batch has.
 """
 
 import argparse
 from collections.abc import Callable
-from statistics import median
 from typing import Final
 
 from confluent_kafka.cimpl import NewPartitions
@@ -81,8 +82,7 @@ def _measured(services: Services, arguments: argparse.Namespace, *, flows: int) 
     streams = [f"flow-{number}" for number in range(flows)]
     services.create_topics(map(canonical_topic, streams), partitions=1)
     services.publish(flow_of(stream) for stream in streams)
-    trials = [trial(services, arguments, streams) for _ in range(arguments.rounds)]
-    cpu_us, rate = (median(column) for column in zip(*trials, strict=True))
+    cpu_us, rate = trial(services, arguments, streams, looks=arguments.rounds)
     numbers = {"cpu_s_per_million": round(cpu_us, 1), "messages_per_s": round(rate)}
     partitions = len(services.end_offsets(RAW))
     tell(f"{flows} flows, {partitions} partitions: {numbers}")
@@ -91,8 +91,8 @@ def _measured(services: Services, arguments: argparse.Namespace, *, flows: int) 
 
 def _arguments() -> argparse.Namespace:
     arguments = arguments_of("growth", __doc__)
-    arguments.add_argument("--messages", type=int, default=150_000, help="measured, a run")
-    arguments.add_argument("--warm-up", type=int, default=300_000, help="before these")
+    arguments.add_argument("--messages", type=int, default=100_000, help="measured, a round")
+    arguments.add_argument("--warm-up", type=int, default=450_000, help="before these")
     arguments.add_argument("--rounds", type=int, default=3, help="the median of so many counts")
     names = ("by_partitions", "by_flows")
     arguments.add_argument("--only", nargs="*", choices=names, help="both without it")

@@ -3,8 +3,9 @@
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from itertools import count
+from itertools import count, pairwise
 from pathlib import Path
+from statistics import median
 from typing import Final
 
 from benchmarks.running.application import running
@@ -33,12 +34,15 @@ def trial(
     arguments: argparse.Namespace,
     streams: Sequence[str],
     side: Side = one_process,
+    *,
+    looks: int = 1,
 ) -> tuple[float, float]:
-    """Microseconds of CPU a message, and messages a second, once it is warm.
+    """Microseconds of CPU a message, and messages a second, once it is warm: medians of ``looks``.
 
-    ``arguments`` have ``warm_up`` and ``messages``; these take turns by stream.
+    ``arguments`` have ``warm_up`` and ``messages``, those between two looks; messages take turns by
+    stream.
     """
-    total = arguments.warm_up + arguments.messages
+    total = arguments.warm_up + looks * arguments.messages
     before = services.end_offset(FLEET_PARSED)
     land_all(
         services, (message_for(one, stream=streams[one % len(streams)]) for one in range(total))
@@ -50,7 +54,10 @@ def trial(
             done=lambda: services.end_offset(FLEET_PARSED) - before,
             seconds_max=_SECONDS_MAX,
         )
-        began = watched.look_after(arguments.warm_up)
-        ended = watched.look_after(total)
+        counts = range(arguments.warm_up, total + 1, arguments.messages)
+        pairs = [*pairwise(map(watched.look_after, counts))]
     services.delete_records([RAW, FLEET_PARSED, *map(canonical_topic, streams)])
-    return ended.cpu_us_a_message_since(began), ended.messages_a_second_since(began)
+    return (
+        median(ended.cpu_us_a_message_since(began) for began, ended in pairs),
+        median(ended.messages_a_second_since(began) for began, ended in pairs),
+    )
