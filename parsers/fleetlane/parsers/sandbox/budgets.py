@@ -122,7 +122,7 @@ class TimeBudget:
         return self.left_us(assignment) + self._overdraft_us + beyond_us >= 0
 
     def is_slow(self, assignment: Assignment) -> bool:
-        """Whether most of the flow's messages take so long that several are parsed at once."""
+        """Whether a tenth of the flow's messages take so long that several are parsed at once."""
         return self._usual_us.get(assignment.flow.stream, 0.0) >= SEVERAL_FROM_US
 
     def allowance(self, assignment: Assignment, *, sharers: int = 1) -> TimeAllowance:

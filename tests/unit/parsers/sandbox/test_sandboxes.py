@@ -17,8 +17,9 @@ from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.shared_buckets import SharedBuckets
 from fleetlane.parsers.sandbox.shared_memory import WorkerMemory
 from fleetlane.parsers.sandbox.worker.children import LOAD_USUAL_S, Loads
-from fleetlane.parsers.sandbox.worker.parser_child import ParserChild, ParserNotLoadedError
-from fleetlane.parsers.sandbox.worker.sandboxes import PROGRAMS_MAX, Sandboxes
+from fleetlane.parsers.sandbox.worker.parser_child import ParserChild
+from fleetlane.parsers.sandbox.worker.sandboxes import CHILDREN_MAX, Sandboxes
+from fleetlane.parsers.sandbox.worker.zygote_client import ParserNotLoadedError
 from tests.unit.parsers.sandbox.conftest import (
     Install,
     body_of,
@@ -248,7 +249,7 @@ def test_the_child_that_was_used_least_recently_is_stopped(
 ) -> None:
     programs = [
         program(hostile.use, hostile.location, greeting=str(number))
-        for number in range(PROGRAMS_MAX + 1)
+        for number in range(CHILDREN_MAX + 1)
     ]
     for one in (*programs[:-1], programs[0]):
         outcomes_of(sandboxes, run_of(one, [body_of(0)]))
@@ -257,7 +258,7 @@ def test_the_child_that_was_used_least_recently_is_stopped(
     outcomes_of(sandboxes, run_of(programs[-1], [body_of(0)]))
 
     after = children_of(sandboxes._zygote.pid)
-    assert len(before) == len(after) == PROGRAMS_MAX
+    assert len(before) == len(after) == CHILDREN_MAX
     assert set(before) - set(after) == {before[1]}
 
 
@@ -267,7 +268,7 @@ def test_many_programs_of_one_owner_leave_the_child_of_another_waiting(
     sandboxes.loaded(program(hostile.use, hostile.location, greeting="few"), "few")
     [child] = children_of(sandboxes._zygote.pid)
 
-    for number in range(2 * PROGRAMS_MAX):
+    for number in range(2 * CHILDREN_MAX):
         sandboxes.loaded(program(hostile.use, hostile.location, greeting=str(number)), "many")
 
     assert child in children_of(sandboxes._zygote.pid)
@@ -375,7 +376,7 @@ def test_a_parser_that_cannot_be_loaded_is_not_loaded_again_however_many_others_
     code = f"open({str(log)!r}, 'a').write('x'); import time; time.sleep(1); 1 / 0"
     broken = program("broken==1.0", install("broken==1.0", "broken:Broken", code))
     sandboxes.loaded(broken, "acme")
-    for number in range(PROGRAMS_MAX):
+    for number in range(CHILDREN_MAX):
         other = program(hostile.use, hostile.location, greeting=str(number))
         sandboxes.loaded(other, "acme")
 

@@ -8,7 +8,7 @@ import pytest
 
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
-from fleetlane.parsers.sandbox.worker.sandboxes import PROGRAMS_MAX, Sandboxes
+from fleetlane.parsers.sandbox.worker.sandboxes import CHILDREN_MAX, Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     HOSTILE,
     Install,
@@ -75,7 +75,7 @@ def test_more_artifacts_than_children_each_do_their_own_work_round_after_round(
             events = [event for place in sorted(one.events) for event in one.events[place]]
             assert len(events) == 2 * wanted[version].count(Verdict.OK)
             assert {event["version"] for event in events} == {version}
-    assert len(children_of(sandboxes._zygote.pid)) <= PROGRAMS_MAX
+    assert len(children_of(sandboxes._zygote.pid)) <= CHILDREN_MAX
 
 
 def test_a_child_that_is_to_let_others_go_first_does_so_with_its_whole_session(

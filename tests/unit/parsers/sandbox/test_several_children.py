@@ -1,14 +1,21 @@
 """A slow parser has several children at once; what comes of its messages is as of one."""
 
+import os
+import signal
+import time
+from collections.abc import Callable
 from contextlib import closing
-from itertools import groupby
+from dataclasses import replace
+from itertools import chain, groupby
+from pathlib import Path
 
 import pytest
 
+from fleetlane.events.token_bucket import TokenBucket
 from fleetlane.parsers.sandbox.budgets import SEVERAL_FROM_US, TimeBudget
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program, Run
-from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
+from fleetlane.parsers.sandbox.worker.sandboxes import CHILDREN_MAX, Sandboxes
 from tests.unit.parsers.sandbox.conftest import (
     Install,
     Outcomes,
@@ -144,3 +151,120 @@ def test_what_is_slow_is_known_by_what_messages_took() -> None:
         found.append(budget.is_slow(assignment))
 
     assert found == [False, True]
+
+
+FLAGGED = """
+import os, tempfile, time
+from pathlib import Path
+
+if Path({flag!r}).exists():
+    raise RuntimeError("it cannot be loaded any more")
+
+class Flagged:
+    def parse(self, message):
+        if message == b"files":
+            folder = Path(tempfile.gettempdir())
+            for name in map(str, range(20)):
+                with (folder / name).open("wb") as file:
+                    file.truncate(16 << 20)
+            time.sleep(0.4)
+            for name in map(str, range(20)):
+                (folder / name).unlink()
+        else:
+            time.sleep(float(message))
+        yield {{"child": os.getpid()}}
+"""
+
+
+@pytest.fixture
+def flag(tmp_path: Path) -> Path:
+    """While it is there the parser ``flagged`` cannot be loaded."""
+    return tmp_path / "flag"
+
+
+@pytest.fixture
+def flagged(install: Install, flag: Path) -> Program:
+    code = FLAGGED.format(flag=str(flag))
+    return program("flagged==1.0", install("flagged==1.0", "flagged:Flagged", code))
+
+
+def slow_budget(sandboxes: Sandboxes, flagged: Program) -> TimeBudget:
+    """By which the parser, which one child has loaded, is a slow one."""
+    budget = no_time_limit()
+    outcomes = Outcomes(run := run_of(flagged, [SLOW] * 30), sandboxes.parsed(run, budget))
+    assert {*outcomes.verdicts.values()} == {Verdict.OK}
+    return budget
+
+
+def parsed_though_the_zygote_is_killed(
+    sandboxes: Sandboxes, run: Run, budget: TimeBudget, at_kill: Callable[[], object]
+) -> Outcomes:
+    parsed(sandboxes, run, budget)  # all children are there
+    results = sandboxes.parsed(run, budget, children_max=CHILDREN)
+    first = next(results)  # of the first child, while the others have a second to go
+    at_kill()
+    os.kill(sandboxes._zygote.pid, signal.SIGKILL)
+    return Outcomes(run, chain([first], results))
+
+
+def test_children_that_died_with_their_zygote_are_not_waited_for(flagged: Program) -> None:
+    respawns = TokenBucket.by_name(burst=1_000, per_s=0)
+    with closing(Sandboxes(parts=(), respawns=respawns)) as sandboxes:
+        budget = slow_budget(sandboxes, flagged)
+        run = run_of(flagged, [SLOW] * 10 + [b"0.1"] * 30, parse_s=5)
+
+        outcomes = parsed_though_the_zygote_is_killed(sandboxes, run, budget, lambda: None)
+
+        assert outcomes.verdicts == dict.fromkeys(range(40), Verdict.OK)
+        [bucket] = respawns.values()
+        assert bucket.left_at(time.monotonic()) >= 1_000 - 2, "at most the first one was blamed"
+
+
+def test_a_run_ends_though_its_parser_cannot_be_loaded_again_once_the_zygote_was_killed(
+    sandboxes: Sandboxes, flagged: Program, flag: Path
+) -> None:
+    budget = slow_budget(sandboxes, flagged)
+    run = run_of(flagged, [SLOW] * 10 + [b"0.1"] * 30, parse_s=5)
+
+    outcomes = parsed_though_the_zygote_is_killed(sandboxes, run, budget, flag.touch)
+
+    assert len(outcomes.verdicts) == 40
+    assert Verdict.PARSER_FAILED in outcomes.verdicts.values()
+
+
+def test_a_child_that_cannot_be_loaded_beside_a_living_one_costs_no_message(
+    sandboxes: Sandboxes, flagged: Program, flag: Path
+) -> None:
+    budget = slow_budget(sandboxes, flagged)
+    flag.touch()
+
+    outcomes = parsed(sandboxes, run_of(flagged, [SLOW] * 40), budget)
+
+    assert {*outcomes.verdicts.values()} == {Verdict.OK}
+    assert len(children_in(outcomes)) == 1
+
+
+def test_children_beside_the_first_are_not_started_where_there_is_no_room_for_them(
+    sandboxes: Sandboxes, flagged: Program
+) -> None:
+    programs = [replace(flagged, niceness=number) for number in range(6)]
+    budget = slow_budget(sandboxes, flagged)
+    runs = [run_of(one, [SLOW] * 8) for one in programs]
+    used = list[set[int]]()
+    for _ in range(3):
+        used.append(
+            {child for run in runs for child in children_in(parsed(sandboxes, run, budget))}
+        )
+
+    assert used[1] == used[2], "nothing is loaded anew in each round"
+    assert len(used[1]) <= CHILDREN_MAX
+
+
+def test_a_child_that_is_not_read_yet_is_watched(jails: Sandboxes, flagged: Program) -> None:
+    budget = slow_budget(jails, flagged)
+    run = run_of(flagged, [b"0.1"] * 10 + [b"files"] + [SLOW] * 9, parse_s=2)
+
+    outcomes = Outcomes(run, jails.parsed(run, budget, children_max=2))
+
+    assert outcomes.verdicts[10] is Verdict.CRASHED
+    assert "files" in outcomes.details[10]

@@ -14,10 +14,15 @@ import pytest
 
 from fleetlane.parsers.sandbox.results import Verdict
 from fleetlane.parsers.sandbox.runs import Program
+from fleetlane.parsers.sandbox.worker import zygote_client
 from fleetlane.parsers.sandbox.worker.chunks import Slots
-from fleetlane.parsers.sandbox.worker.parser_child import ParserChild, ParserNotLoadedError
+from fleetlane.parsers.sandbox.worker.parser_child import ParserChild
 from fleetlane.parsers.sandbox.worker.sandboxes import Sandboxes
-from fleetlane.parsers.sandbox.worker.zygote_client import Zygote, ZygoteGoneError
+from fleetlane.parsers.sandbox.worker.zygote_client import (
+    ParserNotLoadedError,
+    Zygote,
+    ZygoteGoneError,
+)
 from tests.unit.parsers.sandbox.conftest import (
     Install,
     body_of,
@@ -160,6 +165,27 @@ def test_a_parser_for_whose_child_two_zygotes_ended_is_not_loaded_and_ends_no_ba
     assert raised.value.verdict is Verdict.CRASHED
     zygote.close()
     slots.memory.close()
+
+
+def test_a_parser_is_deferred_while_no_process_can_be_started(
+    slow: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forks_no_more = textwrap.dedent("""
+        import errno, os
+        def refused(): raise BlockingIOError(errno.EAGAIN, "")
+        os.fork = refused
+    """)
+    monkeypatch.setattr(zygote_client, "_STARTED_AS", forks_no_more + zygote_client._STARTED_AS)
+    sandboxes = Sandboxes(parts=())
+    zygote = sandboxes._zygote.pid
+
+    loaded = [sandboxes.loaded(slow, "acme") for _ in range(3)]
+
+    assert {(one.problem, one.is_deferred) for one in loaded} == {
+        ("no process can be started: Resource temporarily unavailable", True)
+    }
+    assert sandboxes._zygote.pid == zygote
+    sandboxes.close()
 
 
 def test_another_parser_s_child_that_died_with_the_zygote_costs_its_messages_nothing(

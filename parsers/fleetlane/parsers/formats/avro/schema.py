@@ -60,7 +60,8 @@ class _Scope:
 
 def _compiled(schema: object, scope: _Scope) -> Read:
     if isinstance(schema, list):
-        return _union(tuple(_compiled(branch, scope) for branch in schema))
+        branches = tuple(_compiled(branch, scope) for branch in schema)
+        return lambda source: _chosen(source, branches, "branch {} of a union of {}")(source)
     if isinstance(schema, str):
         if schema in scope.named:
             return scope.named[schema]
@@ -112,10 +113,6 @@ def _fixed(schema: Mapping[str, Any], scope: _Scope) -> Read:
     if type(size) is not int or size < 0:
         raise TypeError(f"a fixed of size {size!r:.80}")
     return _converted(schema, lambda source: source.take(size), scope)
-
-
-def _union(branches: tuple[Read, ...]) -> Read:
-    return lambda source: _chosen(source, branches, "branch {} of a union of {}")(source)
 
 
 def _chosen[T](source: Source, choices: tuple[T, ...], problem: str) -> T:

@@ -51,7 +51,7 @@ class ZygoteProcess:
                 command = json.loads(packet)
                 if "spawn" in command:
                     program = msgspec.convert(command["spawn"], Program)
-                    answer: object = {"pid": self._spawned(program, descriptors)}
+                    answer: object = self._spawned(program, descriptors)
                 elif "problems" in command:
                     answer = self._problems
                 else:
@@ -65,14 +65,19 @@ class ZygoteProcess:
             self._kill_strays()
             remove_folder(Path(self._jail.folder))
 
-    def _spawned(self, program: Program, descriptors: list[int]) -> int:
-        zygote, pid = os.getpid(), os.fork()
-        if pid == 0:
-            _become_child(zygote, program, descriptors, self._jail)
-        for descriptor in descriptors:
-            os.close(descriptor)
-        self._children.add(pid)
-        return pid
+    def _spawned(self, program: Program, descriptors: list[int]) -> dict[str, int]:
+        zygote = os.getpid()
+        try:
+            pid = os.fork()
+            if pid == 0:
+                _become_child(zygote, program, descriptors, self._jail)
+            self._children.add(pid)
+            return {"pid": pid}
+        except OSError as problem:  # too many processes, or too little memory
+            return {"errno": problem.errno or 0}
+        finally:
+            for descriptor in descriptors:
+                os.close(descriptor)
 
     def _ended(self, pid: int) -> dict[str, int]:
         """Kill a child, if it is not dead yet, with all that it started and wrote."""

@@ -14,12 +14,8 @@ from fleetlane.parsers.sandbox.shared_buckets import token_buckets
 from fleetlane.parsers.sandbox.stopwatch import run_queue_ns
 from fleetlane.parsers.sandbox.worker.chunks import Slots
 from fleetlane.parsers.sandbox.worker.excess import resident_bytes
-from fleetlane.parsers.sandbox.worker.parser_child import (
-    ChildExit,
-    ParserChild,
-    ParserNotLoadedError,
-)
-from fleetlane.parsers.sandbox.worker.zygote_client import Zygote
+from fleetlane.parsers.sandbox.worker.parser_child import ChildExit, ParserChild
+from fleetlane.parsers.sandbox.worker.zygote_client import ParserNotLoadedError, Zygote
 
 LOAD_PAUSE_SHARE: Final = 10
 LOADS_S_MAX: Final = 20.0
@@ -110,15 +106,21 @@ class Children:
 
         Raises ``ParserNotLoadedError`` where there can be none, or none now: see ``Loads``.
         """
-        if self._child is not None and self._child.is_orphan:
-            self.end_current()
-            self._has_loaded = False  # this one is the fault of another
+        self.ended_orphan()
         if self._child is None:
             self._child = self._loaded()
         elif self._is_at_rest:
             self._child.send(signal.SIGCONT)
         self._is_at_rest = False
         return self._child
+
+    def ended_orphan(self) -> bool:
+        """Whether the current child's zygote was killed, and so was it: it is none any more."""
+        if self._child is None or not self._child.is_orphan:
+            return False
+        self.end_current()
+        self._has_loaded = False  # this one is the fault of another
+        return True
 
     def rest(self, *, is_busy: bool) -> None:
         """Stop the current child until the next run: nobody would be charged for what it does.
@@ -128,7 +130,7 @@ class Children:
         if is_busy:
             self.end_current()
         elif self._child is not None:
-            self._child.send(signal.SIGSTOP)
+            self._child.stop()
             self._is_at_rest = True
 
     def end_current(self) -> ChildExit:

@@ -26,14 +26,9 @@ from fleetlane.parsers.sandbox.results import (
 from fleetlane.parsers.sandbox.runs import Run
 from fleetlane.parsers.sandbox.worker.children import Children
 from fleetlane.parsers.sandbox.worker.chunks import Chunk, Piece, Retry, chunk_bounds
-from fleetlane.parsers.sandbox.worker.parser_child import (
-    ChildExit,
-    ParserChild,
-    ParserNotLoadedError,
-    WaitLimits,
-    Worked,
-)
+from fleetlane.parsers.sandbox.worker.parser_child import ChildExit, ParserChild, WaitLimits, Worked
 from fleetlane.parsers.sandbox.worker.replies import charges_of, read_records
+from fleetlane.parsers.sandbox.worker.zygote_client import ParserNotLoadedError
 
 REQUESTS_IN_FLIGHT: Final = 3
 RETRIED: Final = frozenset({Verdict.PARSER_FAILED, Verdict.MEMORY, Verdict.CRASHED})
@@ -74,6 +69,8 @@ class Feeding:
         """Give every message one result; results of one chunk follow each other."""
         self._write()
         while self._waiting or self._asked:
+            if self._children.ended_orphan():  # by what another feeding's parser did
+                self._put_asked_back()
             yield from self._step()
             self._write()
 

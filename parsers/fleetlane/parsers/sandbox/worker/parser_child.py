@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from fleetlane.events.errors import FleetlaneError
 from fleetlane.parsers.sandbox import packets
 from fleetlane.parsers.sandbox.canonical_records import OUTPUT_BYTES_MAX
 from fleetlane.parsers.sandbox.results import InvalidReplyError, Verdict
@@ -17,7 +16,12 @@ from fleetlane.parsers.sandbox.runs import Program
 from fleetlane.parsers.sandbox.shared_memory import ProgressMemory, WorkerMemory
 from fleetlane.parsers.sandbox.stopwatch import Stopwatch
 from fleetlane.parsers.sandbox.worker.excess import BEYOND_BYTES, bind_memory, excess_of
-from fleetlane.parsers.sandbox.worker.zygote_client import Ending, Zygote, ZygoteGoneError
+from fleetlane.parsers.sandbox.worker.zygote_client import (
+    Ending,
+    ParserNotLoadedError,
+    Zygote,
+    ZygoteGoneError,
+)
 
 TICK_S: Final = 0.05
 LOAD_S_MAX: Final = 20.0
@@ -29,14 +33,6 @@ REPLY_BYTES_MAX: Final = 4 * OUTPUT_BYTES_MAX
 _CHARGED_MAX: Final = 1 << 62
 _UNREAD_BYTES_MAX: Final = 4 << 20
 """Of replies, in the kernel, or as many as it allows: a child that is ahead by so much waits."""
-
-
-class ParserNotLoadedError(FleetlaneError):
-    """The child could not load its parser."""
-
-    verdict: Verdict
-    problem: str
-    sentence = "{problem}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +71,7 @@ class ParserChild:
     """
 
     def __init__(self, zygote: Zygote, program: Program, slots: WorkerMemory) -> None:
-        """Fork it. ``ParserNotLoadedError``: two zygotes in a row ended meanwhile."""
+        """Fork it; raises as ``Zygote.spawned``."""
         self._zygote, self._memory_bytes_max = zygote, program.memory_bytes_max
         self._progress = ProgressMemory()
         self._progress.number[0] = packets.IDLE
@@ -86,10 +82,10 @@ class ParserChild:
             descriptors = theirs.fileno(), slots.descriptor, self._progress.descriptor
             try:
                 self.pid = zygote.spawned(program, *descriptors)
-            except ZygoteGoneError as gone:
+            except ParserNotLoadedError:
                 self._socket.close()
                 self._progress.close()
-                raise ParserNotLoadedError(Verdict.CRASHED, str(gone)) from gone
+                raise
         self._zygote_pid = zygote.pid
         # The socket alone would not do: a grandchild may hold it open.
         self._handle = os.pidfd_open(self.pid)
@@ -137,6 +133,7 @@ class ParserChild:
     def ask(self, request: packets.Request, memory: WorkerMemory | None) -> None:
         """Send a request, and the chunk's own ``memory``, if it has any."""
         descriptors = [] if memory is None else [memory.descriptor]
+        self._zygote.checks.add(self._kill_if_excessive)
         # A child that has ended, or does not read: the next `reply` says so.
         with suppress(BrokenPipeError, ConnectionResetError, BlockingIOError):
             socket.send_fds(self._socket, [request.packed()], descriptors)
@@ -184,6 +181,7 @@ class ParserChild:
     def end(self) -> ChildExit:
         """End the child, with all that it started, and give how it ended."""
         self.send(signal.SIGKILL)  # it may have refused to die with an earlier zygote
+        self._zygote.checks.discard(self._kill_if_excessive)
         ending: Ending | None = None
         with suppress(ZygoteGoneError):
             ending = self._zygote.ended(self.pid)
@@ -206,6 +204,11 @@ class ParserChild:
         return ChildExit(
             verdict=verdict, detail=detail, mark=mark, worked_us=worked_us, watched_us=watched_us
         )
+
+    def stop(self) -> None:
+        """Stop it until it is sent ``SIGCONT``."""
+        self.send(signal.SIGSTOP)
+        self._zygote.checks.discard(self._kill_if_excessive)
 
     def send(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError):  # it is gone
@@ -238,7 +241,8 @@ class ParserChild:
             self._give_up_s = self._stopwatch.worked_s + KILLED_S_MAX
             self.send(signal.SIGKILL)
             return
-        self._kill_if_excessive()
+        for check in (self._kill_if_excessive, *self._zygote.checks):
+            check()
 
     def _kill_if_excessive(self) -> None:
         self._check_at_s = time.monotonic() + TICK_S

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Final
@@ -20,10 +20,9 @@ from fleetlane.parsers.sandbox.worker.children import (
     retry_rate_limits,
 )
 from fleetlane.parsers.sandbox.worker.feeding import Feeding
-from fleetlane.parsers.sandbox.worker.parser_child import ParserNotLoadedError
-from fleetlane.parsers.sandbox.worker.zygote_client import Zygote
+from fleetlane.parsers.sandbox.worker.zygote_client import ParserNotLoadedError, Zygote
 
-PROGRAMS_MAX: Final = 16
+CHILDREN_MAX: Final = 16
 """A child that waits has some 10 MiB of its own. Where a batch needs more parsers than this, each
 batch loads them again: some 20 ms of CPU each, and a busy machine's delays."""
 
@@ -34,7 +33,7 @@ WAITING_BYTES_MAX: Final = 1 << 30
 class Sandboxes:
     """Has a child a program, or several of a slow one, which wait for the next run.
 
-    Beyond ``PROGRAMS_MAX`` or ``waiting_bytes_max`` the ones used least recently are ended.
+    Beyond ``CHILDREN_MAX`` or ``waiting_bytes_max`` the ones used least recently are ended.
 
     Not for use by several threads. A worker that ends, however it ends, takes all with it.
     """
@@ -78,10 +77,9 @@ class Sandboxes:
         """
         messages = len(run.bodies)
         most = children_max if budget.is_slow(run.assignment) else 1
-        sharers = max(1, min(messages, most))
+        children = self._all_of(run, min(messages, most))
+        sharers = len(children)
         ends = [messages * place // sharers for place in range(sharers + 1)]
-        program, owner = run.program, run.assignment.flow.owner
-        children = [self._of(program, owner, number) for number in range(sharers)]
         feedings = [
             Feeding(run, range(*part), each, budget, sharers=sharers)
             for each, part in zip(children, pairwise(ends), strict=True)
@@ -133,6 +131,19 @@ class Sandboxes:
         self._children.clear()
         self._zygote.close()
 
+    def _all_of(self, run: Run, most: int) -> list[Children]:
+        """One, and so many as there is room for, and as can be loaded, beside it."""
+        program, owner = run.program, run.assignment.flow.owner
+        found = [self._of(program, owner)]
+        with suppress(ParserNotLoadedError):
+            for number in range(1, most):
+                if (program, number) not in self._children and len(self._children) >= CHILDREN_MAX:
+                    break
+                another = self._of(program, owner, number)
+                another.current()
+                found.append(another)
+        return found
+
     def _of(self, program: Program, owner: str, number: int = 0) -> Children:
         key = program, number
         children = self._children.get(key)
@@ -154,11 +165,13 @@ class Sandboxes:
         """End what the limits leave no room for: any run may have let its child grow.
 
         What each owner used last has room first, then the second of each: few are safe from many.
+        A program's children beside its first come last.
         """
-        left, left_bytes = PROGRAMS_MAX - 1, self._waiting_bytes_max
         others = [one for one in reversed(self._children) if one[0] != program]
-        places = defaultdict[str, Iterator[int]](count)
-        for other in sorted(others, key=lambda one: next(places[self._children[one].owner])):
+        left = CHILDREN_MAX - max(1, len(self._children) - len(others))
+        left_bytes, places = self._waiting_bytes_max, defaultdict[str, Iterator[int]](count)
+        in_turn = {one: next(places[self._children[one].owner]) for one in others}
+        for other in sorted(others, key=lambda one: (one[1] > 0, in_turn[one])):
             size_bytes = self._children[other].resident_bytes()
             if left and size_bytes <= left_bytes:
                 left, left_bytes = left - 1, left_bytes - size_bytes

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -46,6 +46,14 @@ class ZygoteGoneError(FleetlaneError):
     sentence = "the process that starts parsers ({pid}) has ended"
 
 
+class ParserNotLoadedError(FleetlaneError):
+    """There is no child that has loaded its parser; with ``NOT_TRIED`` there may be one later."""
+
+    verdict: Verdict
+    problem: str
+    sentence = "{problem}"
+
+
 class Ending(NamedTuple):
     """How a child ended: the status that ``wait`` gave, and the most memory that it held."""
 
@@ -76,6 +84,7 @@ class Zygote:
     ) -> None:
         """Start it. Its children are in a jail of these parts, as far as this system has them."""
         self._parts, self._answer_s_max = parts, answer_s_max
+        self.checks = set[Callable[[], None]]()  # of all that work, once a tick of any wait
         self._start()
 
     @property
@@ -94,12 +103,20 @@ class Zygote:
     def spawned(self, program: Program, *descriptors: int) -> int:
         """Fork a child that gets ``descriptors``, and give its process id.
 
-        Raises ``ZygoteGoneError`` where that one ended, and the one started instead too.
+        Raises ``ParserNotLoadedError`` where that one ended, and the one started instead too, or
+        the system has no process left.
         """
-        command = {"spawn": msgspec.to_builtins(program)}
+        command, answer = {"spawn": msgspec.to_builtins(program)}, dict[str, int]()
         with suppress(ZygoteGoneError):
-            return self._asked(command, descriptors)["pid"]
-        return self._asked(command, descriptors)["pid"]
+            answer = self._asked(command, descriptors)
+        try:
+            answer = answer or self._asked(command, descriptors)
+        except ZygoteGoneError as gone:
+            raise ParserNotLoadedError(Verdict.CRASHED, str(gone)) from gone
+        if "errno" in answer:
+            problem = f"no process can be started: {os.strerror(answer['errno'])}"
+            raise ParserNotLoadedError(Verdict.NOT_TRIED, problem)
+        return answer["pid"]
 
     def ended(self, pid: int) -> Ending:
         """Kill a child, if it still lives, with all that it started.
