@@ -18,7 +18,7 @@ from glue_jobs.kafka.source_and_sink import HEADERS, HEADERS_TYPE
 BUCKETS: Final = 64
 DIGEST: Final = np.dtype([("high", "<u8"), ("low", "<u8")])
 
-NEEDED: Final = ("key", "value", "headers", "topic", "partition", "offset")
+NEEDED: Final = ("key", "value", "headers", "topic", "partition", "offset", "timestamp")
 BUNDLES_TYPE: Final = "bucket int, digests binary, records binary"
 RECORDS_TYPE: Final = f"key binary, value binary, headers {HEADERS_TYPE}"
 
@@ -79,7 +79,7 @@ def without_repeats(records: bytes, is_new: NDArray[np.bool_]) -> bytes:
 
 
 def _digests(batch: pa.RecordBatch) -> NDArray[np.void]:
-    """One a record. What is no event of ours is known by its place, and so like no other."""
+    """One a record. What is no event of ours is known by its place and time: like no other."""
     values = batch.column("value").to_pylist()
     digests = bytearray()
     for row, value in enumerate(values):

@@ -128,14 +128,14 @@ class LeaveOutRepeats(stateful.StatefulProcessor):
         rows: Iterator[pd.DataFrame],
         timerValues: stateful.TimerValues,  # noqa: N803
     ) -> Iterator[pd.DataFrame]:
-        bundles = pd.concat(rows)
-        digests = [np.frombuffer(one, DIGEST) for one in bundles["digests"]]
         now_ms = timerValues.getCurrentProcessingTimeInMs()
-        is_new = self._seen.new_among(np.concatenate(digests), now_ms)
-        ends = np.cumsum([*map(len, digests)])[:-1]
-        parts = zip(bundles["records"], np.split(is_new, ends), strict=True)
-        kept = [without_repeats(records, part) for records, part in parts if part.any()]
-        yield pd.DataFrame({"records": kept})
+        for bundles in rows:  # each of some MB, however large the batch is
+            digests = [np.frombuffer(one, DIGEST) for one in bundles["digests"]]
+            is_new = self._seen.new_among(np.concatenate(digests), now_ms)
+            ends = np.cumsum([*map(len, digests)])[:-1]
+            parts = zip(bundles["records"], np.split(is_new, ends), strict=True)
+            kept = [without_repeats(records, part) for records, part in parts if part.any()]
+            yield pd.DataFrame({"records": kept})
 
 
 def _prefixes(digests: Digests) -> NDArray[np.uint32]:

@@ -11,12 +11,10 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from fleetlane.events.errors import FleetlaneError
-from fleetlane.events.times import now_ms
 from glue_jobs.engine.session import java_class
 
 _PLAN: Final = "plan.json"
 _DEDUPED: Final = "deduplicated.json"
-_CLOCKS_APART_MS: Final = 10_000
 _log = logging.getLogger(__name__)
 
 
@@ -49,14 +47,6 @@ class PlanChangedError(FleetlaneError):
     )
 
 
-class ClockBehindError(FleetlaneError):
-    """A window ends by this machine's clock: what it reads would be late, and be left out."""
-
-    query: str
-    behind_ms: int
-    sentence = "{query} waits: this clock is {behind_ms} ms behind that of its last batch"
-
-
 class Files(Protocol):
     """The folder of the checkpoints, with what is in each; ``HadoopFiles`` is one."""
 
@@ -70,8 +60,7 @@ def note_plan(files: Files, query: str, plan: CheckpointPlan) -> None:
     """Write down by what a checkpoint is written from now on. One without a note is taken as it is.
 
     Topics made anew since are read from their beginning: old offsets say nothing about them.
-    Raises ``PlanChangedError`` where the checkpoint cannot take it, and ``ClockBehindError`` where
-    what it keeps between batches cannot be used now.
+    Raises ``PlanChangedError`` where the checkpoint cannot take it.
     """
     name = f"{query}/{_PLAN}"
     note = files.read(name)
@@ -87,8 +76,6 @@ def note_plan(files: Files, query: str, plan: CheckpointPlan) -> None:
     if anew:
         _log.warning("%s reads from its beginning what was made anew: %s", query, sorted(anew))
         _forget(files, query, anew)
-    if plan.state:
-        _check_clock(files, query)
     if note is None or plan != before:
         files.write(name, msgspec.json.encode(plan))
 
@@ -123,14 +110,6 @@ def _forget(files: Files, query: str, topics: Set[str]) -> None:
         *head, source = (files.read(name) or b"").split(b"\n")
         kept = {one: at for one, at in msgspec.json.decode(source).items() if one not in topics}
         files.write(name, b"\n".join((*head, msgspec.json.encode(kept))))
-
-
-def _check_clock(files: Files, query: str) -> None:
-    newest = max(_batches(files, f"{query}/offsets"), default=-1)
-    for line in (files.read(f"{query}/offsets/{newest}") or b"").split(b"\n")[1:2]:
-        behind_ms = msgspec.json.decode(line)["batchTimestampMs"] - now_ms()
-        if behind_ms > _CLOCKS_APART_MS:
-            raise ClockBehindError(query, behind_ms)
 
 
 def _batches(files: Files, folder: str) -> set[int]:

@@ -1,17 +1,10 @@
 """A query that its checkpoint cannot take is refused, in a sentence that says what to do."""
 
 import dataclasses
-from contextlib import nullcontext
 
 import pytest
 
-from fleetlane.events.times import now_ms
-from glue_jobs.engine.checkpoint_notes import (
-    CheckpointPlan,
-    ClockBehindError,
-    PlanChangedError,
-    note_plan,
-)
+from glue_jobs.engine.checkpoint_notes import CheckpointPlan, PlanChangedError, note_plan
 from tests.unit.glue_jobs.memory_files import MemoryFiles
 
 PLAN = CheckpointPlan(spark="4.1.1", is_async=True, cluster="c-1", state="ids of gps for 1 h")
@@ -84,21 +77,6 @@ def test_asynchronous_progress_becomes_synchronous_from_the_last_batch_that_was_
 
     assert sorted(files.names(f"{query}/offsets")) == ["0", "4", "8", "9"]
     assert files.written[f"{query}/offsets/8"] == files.written[f"{query}/offsets/9"]
-
-
-@pytest.mark.parametrize(("ahead_ms", "waits"), [(-60_000, False), (3_600_000, True)])
-def test_a_window_is_not_taken_up_by_a_clock_that_is_behind(
-    files: MemoryFiles, ahead_ms: int, *, waits: bool
-) -> None:
-    last = b'v1\n{"batchWatermarkMs":0,"batchTimestampMs":%d}\n{}' % (now_ms() + ahead_ms)
-    for batch, log in ((9, b"v1\n{}\n{}"), (10, last)):
-        files.write(f"deduplicate_gps/offsets/{batch}", log)
-    plan = dataclasses.replace(PLAN, is_async=False, state="keys")
-
-    with pytest.raises(ClockBehindError) if waits else nullcontext():
-        note_plan(files, "deduplicate_gps", plan)
-
-    assert ("deduplicate_gps/plan.json" in files.written) is not waits
 
 
 def test_a_commit_whose_offsets_are_gone_is_forgotten(files: MemoryFiles) -> None:

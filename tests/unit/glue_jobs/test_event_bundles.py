@@ -15,6 +15,7 @@ SCHEMA = pa.schema(
     [
         *(("key", pa.binary()), ("value", pa.binary()), ("headers", pa.list_(HEADER))),
         *(("topic", pa.string()), ("partition", pa.int32()), ("offset", pa.int64())),
+        ("timestamp", pa.timestamp("ms")),
     ]
 )
 
@@ -34,17 +35,17 @@ def event(number: int, *, revision: int = 0, parser: str = "json@1", more: str =
     ).encode()
 
 
-def batch(rows: Iterable[tuple[object, object, object]]) -> pa.RecordBatch:
-    names = ("key", "value", "headers", "topic", "partition", "offset")
+def batch(rows: Iterable[tuple[object, object, object]], *, at_ms: int = 0) -> pa.RecordBatch:
     found = [
-        dict(zip(names, (*row, "canonical.x", 0, n), strict=True)) for n, row in enumerate(rows)
+        dict(zip(SCHEMA.names, (*row, "canonical.x", 0, n, at_ms), strict=True))
+        for n, row in enumerate(rows)
     ]
     return pa.RecordBatch.from_pylist(found, schema=SCHEMA)
 
 
-def digests_of(values: Sequence[bytes | None]) -> list[tuple[int, bytes]]:
+def digests_of(values: Sequence[bytes | None], *, at_ms: int = 0) -> list[tuple[int, bytes]]:
     """The bucket and the digest of each, in order of the bundles."""
-    rows = batch((None, value, None) for value in values)
+    rows = batch(((None, value, None) for value in values), at_ms=at_ms)
     return [
         (bundle["bucket"], digest.tobytes())
         for one in bundled([rows])
@@ -89,6 +90,10 @@ def test_two_records_are_the_same_event_by_id_revision_and_parser(
     one: bytes | None, other: bytes | None, *, is_same: bool
 ) -> None:
     assert len({*digests_of([one, other])}) == 2 - is_same
+
+
+def test_what_is_no_event_is_another_record_in_a_topic_that_was_made_anew() -> None:
+    assert digests_of([b"no event"]) != digests_of([b"no event"], at_ms=1)
 
 
 def test_what_is_left_of_a_bundle_is_what_was_new() -> None:

@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from glue_jobs.deduplicate.bundles import DIGEST
-from glue_jobs.deduplicate.seen_events import PERIODS, Digests, SeenEvents
+from glue_jobs.deduplicate.bundles import DIGEST, unbundled
+from glue_jobs.deduplicate.seen_events import PERIODS, Digests, LeaveOutRepeats, SeenEvents
+from glue_jobs.kafka.source_and_sink import HEADERS
 
 WINDOW_MS = 8_000
 PERIOD_MS = WINDOW_MS // PERIODS
@@ -122,3 +125,36 @@ def test_what_the_window_left_behind_is_removed(later_ms: int) -> None:
 
     assert bucket.sizes() == [1]
     assert bucket.prefixes.rows.keys() == bucket.digests.rows.keys()
+
+
+class NowMs(int):
+    def getCurrentProcessingTimeInMs(self) -> int:  # noqa: N802 - Spark's name
+        return int(self)
+
+
+def frame(numbers: Sequence[int]) -> pd.DataFrame:
+    """A bundle of events, whose records have the numbers as their values."""
+    fields = [("key", pa.binary()), ("value", pa.binary()), ("headers", HEADERS)]
+    rows = [{"value": b"%d" % number} for number in numbers]
+    records = pa.RecordBatch.from_pylist(rows, schema=pa.schema(fields))
+    bundle = {"digests": digests(numbers).tobytes(), "records": records.serialize().to_pybytes()}
+    return pd.DataFrame([bundle])
+
+
+def test_a_bucket_that_comes_in_several_frames_is_answered_frame_by_frame() -> None:
+    repeats = LeaveOutRepeats(WINDOW_MS)
+    repeats._seen = Bucket().seen
+    frames = map(frame, ([1, 2, 2], [2, 3], [3, 1]))
+
+    found = list(repeats.handleInputRows((0,), frames, NowMs(1_000_000)))  # type: ignore[arg-type] # all that is called
+
+    passed = [[row["value"] for row in unbundled_rows(one["records"].tolist())] for one in found]
+    assert passed == [[b"1", b"2"], [b"3"], []]
+
+
+def unbundled_rows(bundles: Sequence[bytes]) -> list[Mapping[str, object]]:
+    return [
+        row
+        for one in unbundled([pa.record_batch({"records": pa.array(bundles, pa.binary())})])
+        for row in one.to_pylist()
+    ]

@@ -163,7 +163,7 @@ class ObjectiveRule(_Table, frozen=True, kw_only=True):
 class DedupeRule(_Table, frozen=True, kw_only=True):
     """Canonical events go to ``unique.<stream>`` besides, without repeats of the last ``window_s``.
 
-    Sixteen bytes of each event are held for so long: hence the limit.
+    Twenty bytes of each event are held for so long: hence the limit.
     """
 
     window_s: Annotated[int, Meta(ge=60, le=86_400)] = 600
