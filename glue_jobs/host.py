@@ -38,7 +38,7 @@ from glue_jobs.standing_ledger import main as standing_ledger
 
 POLL_INTERVAL_S: Final = 1
 STOP_POLL_INTERVAL_S: Final = 10
-"""Each poll is two HEADs, a LIST and a GET: in S3, some 2 USD a month for each application."""
+"""Each poll looks for two files and reads one: in S3, some 2 USD a month for each application."""
 
 OFFSETS_INTERVAL_S: Final = 5
 BEGUN_INTERVAL_S: Final = 2
@@ -100,9 +100,9 @@ def main(argv: Sequence[str]) -> None:
     )
     shared = shared_arguments(arguments, argv)
     files = HadoopFiles(session, shared.checkpoint_folder)
+    mark = DriverMark(files, f"{STARTED_MARKERS}{arguments.application}")
     supervisors = start(session, arguments.jobs, argv)
     names = query_names(arguments.jobs, argv)
-    mark = DriverMark(files, f"{STARTED_MARKERS}{arguments.application}")
     stop_marker = f"{STOP_MARKERS}{arguments.application}"
     watch = _watch(
         session,

@@ -103,6 +103,7 @@ class Lease:
         self._version: str | None = None
         self._state: LeaseState | None = None
         self._attempted: LeaseState | None = None
+        self.waits = False  # in ``take``, for another
         self.released = threading.Event()
         self._trusted_until_s = self._unchanged_since_s = self._attempted_since_s = float("-inf")
 
@@ -115,9 +116,11 @@ class Lease:
         while True:
             try:
                 if (token := self._taken()) is not None:
+                    self.waits = False
                     return token
             except LeaseUnavailableError as problem:
                 _log.warning("%s", problem)
+            self.waits = True
             self._wait(self.renewed_every_s)
 
     def renew(self) -> None:

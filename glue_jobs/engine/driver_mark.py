@@ -24,20 +24,23 @@ class ReplacedDriverError(FleetlaneError):
 
 
 class DriverMark:
-    """The file ``name`` has the id of the driver whose queries have all begun last."""
+    """The file ``name`` has the id of the driver whose queries have all begun last.
+
+    To be made before its driver starts any, and read then: what is written later replaces that one,
+    also where its own never all begin. Making it raises as reading a file does.
+    """
 
     def __init__(self, files: Files, name: str) -> None:
         self._files, self._name, self._own = files, name, uuid4().hex.encode()
-        self._is_written = self.is_replaced = False
+        self._last, self.is_replaced = files.read(name), False
 
     def write_once(self, has_begun: Callable[[], bool]) -> None:
         """Take the checkpoints, as soon as all queries have begun: a deploy waits for the file."""
-        if not self._is_written and has_begun():
+        if self._last != self._own and has_begun():
             self._files.write(self._name, self._own)
-            self._is_written = True
+            self._last = self._own
 
     def look(self) -> bool:
         """Whether another driver has taken the checkpoints since; raises as reading a file does."""
-        if self._is_written:
-            self.is_replaced = self._files.read(self._name) not in (None, self._own)
+        self.is_replaced = self._files.read(self._name) not in (None, self._last)
         return self.is_replaced

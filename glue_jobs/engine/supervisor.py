@@ -126,6 +126,8 @@ class Supervisor:
         self._desired, self._restart_s, self._clock_s = desired, restart_s, clock_s
         self.at_stop: Callable[[], None] = lambda: None
         """Called once all queries have been stopped."""
+        self.waits_for_another: Callable[[], bool] = lambda: False
+        """Whether a batch waits for another driver, which ends once all has begun here."""
         self._ended = ended or ended_queries()
         self._running: dict[str, tuple[Query, object]] = {}
         self._ended_at_s: dict[str, float] = {}
@@ -170,9 +172,13 @@ class Supervisor:
             self._has_checked = True
 
     def has_begun(self) -> bool:
-        """Whether each query has had its first trigger, and none that ended waits for its start."""
+        """Whether each query has had its first trigger, and none that ended waits for its start.
+
+        Or is in it, and waits for another driver: that one ends only when this one has begun.
+        """
         with self._checking:
-            begun = {name for name, (query, _) in self._running.items() if _has_begun(query)}
+            waits, running = self.waits_for_another(), self._running.items()
+            begun = {n for n, (one, _) in running if _has_begun(one) or (waits and one.isActive)}
             return self._has_checked and begun >= self._running.keys() | self._ended_at_s.keys()
 
     def _check_one(self, name: str, desired: DesiredQuery, *, hides_errors: bool) -> None:

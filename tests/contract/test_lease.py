@@ -61,6 +61,21 @@ def test_of_two_who_find_none_one_is_notified_that_the_other_was_faster(place: L
     assert (first is None, second) == (False, None)
 
 
+def test_who_wants_a_lease_of_another_says_that_it_waits(place: LeasePlace, clock: Clock) -> None:
+    lease_of(place, clock, "a").take()
+    waits = list[bool]()
+
+    def wait(seconds: float) -> None:
+        waits.append(second.waits)
+        clock.wait(seconds)
+
+    second = Lease(place, holder="b", lease_s=LENGTH_S, clock_s=clock, wait=wait)
+    before = second.waits
+    second.take()
+
+    assert (before, {*waits}, second.waits) == (False, {True}, False)
+
+
 def test_only_the_version_that_was_read_is_replaced(place: LeasePlace) -> None:
     old = place.write(STATE, replacing=None)
     new = place.write(LeaseState(holder="a", token=1, beat=1), replacing=old)

@@ -104,7 +104,7 @@ class ParserFolders:
     def _locked(self, target: Path) -> BinaryIO:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._folder.stat().st_uid != os.getuid():
-            raise PermissionError(f"{self._folder} belongs to another user")
+            raise PermissionError(errno.EPERM, f"{self._folder} belongs to another user")
         lock = target.with_suffix(".lock").open("ab")
         fcntl.flock(lock, fcntl.LOCK_SH)
         return lock

@@ -43,6 +43,16 @@ def test_what_earlier_drivers_left_replaces_none_that_has_not_begun() -> None:
     assert not DriverMark(files, NAME).look()
 
 
+def test_one_that_has_not_begun_is_replaced_by_another_that_has() -> None:
+    files = MemoryFiles()
+    begun(files)
+    first = DriverMark(files, NAME)
+
+    begun(files)
+
+    assert first.look()
+
+
 def test_one_that_was_replaced_does_not_take_the_checkpoints_again() -> None:
     files = MemoryFiles()
     first, second = begun(files), begun(files)

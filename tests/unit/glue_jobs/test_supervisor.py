@@ -237,3 +237,14 @@ def test_what_a_query_must_wait_for_does_not_keep_the_others_from_having_begun()
     world.queries[0].lastProgress = {"batchId": 0}
 
     assert world.supervisor.has_begun()
+
+
+def test_a_query_has_begun_where_its_first_batch_waits_for_another_driver() -> None:
+    world = World("lake")
+    world.supervisor.check()
+    found = list[bool]()
+    for waits in (False, True):
+        world.supervisor.waits_for_another = lambda waits=waits: waits  # type: ignore[misc]
+        found.append(world.supervisor.has_begun())
+
+    assert found == [False, True]
