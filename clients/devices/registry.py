@@ -4,7 +4,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from itertools import batched
@@ -105,9 +105,9 @@ class DeviceRegistry:
         return None if item is None else device_from_item(item)
 
     def find_all(
-        self, device_ids: Iterable[str], *, within_s: float = math.inf
+        self, device_ids: Iterable[str], *, within_s: float = math.inf, skips_bad: bool = False
     ) -> Mapping[str, RegisteredDevice]:
-        """Look many devices up, a hundred a call; an item that is no device is left out.
+        """Look many devices up, a hundred a call; raises as ``find``, or ``skips_bad`` items.
 
         Beyond ``within_s`` no further call is begun.
         """
@@ -115,7 +115,7 @@ class DeviceRegistry:
         for some in batched(sorted(set(device_ids)), _READ_AT_ONCE_MAX, strict=False):
             keys = [{"device_id": device_id} for device_id in some]
             for item in self._items(keys, began_s, within_s):
-                with suppress(BadDeviceError):
+                with suppress(BadDeviceError) if skips_bad else nullcontext():
                     device = device_from_item(item)
                     found[device.device_id] = device
         return found
@@ -214,4 +214,4 @@ def device_from_item(item: Mapping[str, Any]) -> RegisteredDevice:
             registered_ms=int(item["registered_ms"]),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise BadDeviceError(str(item.get("device_id")), repr(problem)) from problem
+        raise BadDeviceError(str(item.get("device_id")), f"its item: {problem!r}") from problem

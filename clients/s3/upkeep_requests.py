@@ -56,7 +56,7 @@ class RequestsUnavailableError(FleetlaneError):
 
 
 class UpkeepRequests:
-    """One request at a time for each writer; a newer one takes the place of one that waits."""
+    """One request at a time for each writer: none takes the place of one that waits."""
 
     def __init__(self, s3: S3Client, bucket: str, tables: LakeTables) -> None:
         self._objects = BucketObjects(s3, bucket, RequestsUnavailableError)
@@ -64,8 +64,14 @@ class UpkeepRequests:
         self._answer_key = f"{UPKEEP_ANSWERS}{tables}.json"
         self._scheduled_key = f"{UPKEEP_SCHEDULED}{tables}.json"
 
-    def ask(self, request: UpkeepRequest) -> None:
-        self._objects.put(self._request_key, msgspec.json.encode(request))
+    def ask(self, request: UpkeepRequest) -> UpkeepRequest:
+        """Ask, unless another request waits or is faster; gives the one that is there then."""
+        key, body = self._request_key, msgspec.json.encode(request)
+        found, version = self._objects.read_version(key, UpkeepRequest) or (None, None)
+        if found is None or self.answer_to(found.request_id) is not None:
+            self._objects.put_in_place_of(version, key, body)
+            found = self._objects.read(key, UpkeepRequest)
+        return found or request
 
     def waiting(self) -> UpkeepRequest | None:
         """The request, unless it was answered."""

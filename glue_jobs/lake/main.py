@@ -81,7 +81,7 @@ def start(session: SparkSession, arguments: LakeArguments) -> Supervisor:
     lag = LakeLag(name, now_ms=now_ms, waits_ms_max=arguments.lake_trigger_ms)
     listen(session, lag)
     supervisor = always_running({name: lambda: _start_query(session, arguments, guard, lag)})
-    supervisor.at_stop = guard.release
+    supervisor.at_stop, supervisor.waits_for_another = guard.release, lambda: lease.waits
     return supervisor
 
 
@@ -159,9 +159,10 @@ def _upkeep(
     tables, is_archive = TABLES_OF[arguments.tables], arguments.tables is LakeTables.ARCHIVE
 
     def of_each(work: Callable[[LakeTable], str], among: Iterable[LakeTable]) -> dict[str, str]:
-        done = {table.name: work(table) for table in among}
-        batches.read_again()
-        return done
+        try:
+            return {table.name: work(table) for table in among}
+        finally:
+            batches.read_again()
 
     def expire() -> Mapping[str, str]:
         if is_archive:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql import functions as F
 
 from clients.s3.lease import Lease, LeaseLostError, keep_renewed
@@ -90,24 +90,28 @@ class UpkeepSchedule:
             with self.guard.turn():
                 if request == self.requests.waiting():  # the turn may have come days later
                     self.requests.answer(self._answered(request))
-        last_ms = self.requests.last_scheduled_ms()
-        now_ms = self.now_ms()
-        if last_ms is None or now_ms - last_ms >= UPKEEP_INTERVAL_MS:
+        last_ms, now_ms = self.requests.last_scheduled_ms(), self.now_ms()
+        if last_ms is None:  # a new lake needs no upkeep
             self.requests.note_scheduled(now_ms)
-            if last_ms is not None:  # a new lake needs no upkeep
-                self._do_all(due_since_ms=last_ms)
+        elif now_ms - last_ms >= UPKEEP_INTERVAL_MS:
+            self._do_all(due_since_ms=last_ms)
 
     def _do_all(self, *, due_since_ms: int) -> None:
         """What the loss of the lease cut off stays due, for whoever holds it next."""
-        for upkeep, work in self.works.items():
-            try:
+        noted_ms = due_since_ms
+        try:
+            for upkeep in (Upkeep.EXPIRE, Upkeep.COMPACT):  # compaction may end the process
                 with self.guard.turn():
-                    _log.warning("%s: %s", upkeep, dict(work()))
-            except LeaseLostError:
+                    if self.requests.last_scheduled_ms() != noted_ms:
+                        return  # another did it while this one waited for its turn
+                    noted_ms = self.now_ms()
+                    self.requests.note_scheduled(noted_ms)
+                    answer = self._answered(UpkeepRequest(request_id="daily", upkeep=upkeep))
+                    _log.warning("%s: %s", upkeep, answer.problem or answer.done)
+        except LeaseLostError:
+            if noted_ms != due_since_ms:
                 self.requests.note_scheduled(due_since_ms)
-                raise
-            except Exception:  # noqa: BLE001 - what comes next does not depend on it
-                _log.exception("%s failed; it is due again in a day", upkeep)
+            raise
 
     def _answered(self, request: UpkeepRequest) -> UpkeepAnswer:
         device = request.device_id
@@ -115,7 +119,8 @@ class UpkeepSchedule:
             done = dict(self.works[request.upkeep]() if device is None else self.erase(device))
         except LeaseLostError:
             raise
-        except Exception as problem:  # noqa: BLE001 - the edge of an operator's request
+        except Exception as problem:  # noqa: BLE001 - what comes next does not depend on it
+            _log.exception("%s failed", request.upkeep)
             text = str(problem).partition("\n")[0]
             return UpkeepAnswer(request_id=request.request_id, problem=text)
         return UpkeepAnswer(request_id=request.request_id, done=done)
@@ -128,9 +133,10 @@ def compacted(session: SparkSession, table: LakeTable, *, check: Check = lambda:
     Iceberg refuses a commit that would take it away, and the work is done again.
     """
     repeats = _drop_repeats(session, table, check)
-    files = _rewritten_files(session, table, check)
-    check()
-    _call(session, "rewrite_manifests", table)
+    strategy = f"strategy => '{'sort' if table.sorted_by else 'binpack'}'"
+    options = f"options => map('min-input-files', '{_FILES_TO_REWRITE_MIN}')"
+    files = _call(session, table, check, "rewrite_data_files", strategy, options)
+    _call(session, table, check, "rewrite_manifests")
     return (
         f"{files['rewritten_data_files_count']} files became {files['added_data_files_count']},"
         f" repeats dropped in {repeats} partitions"
@@ -141,7 +147,7 @@ def expired(session: SparkSession, table: LakeTable, *, now_ms: int) -> str:
     """Delete snapshots over ``SNAPSHOT_DAYS`` old, and the files that they alone need."""
     before = rfc3339(now_ms - SNAPSHOT_DAYS * DAY_MS)
     kept = f"older_than => TIMESTAMP '{before}', retain_last => {SNAPSHOTS_KEPT}"
-    [files] = _call(session, "expire_snapshots", table, kept)
+    files = _call(session, table, lambda: None, "expire_snapshots", kept)
     return f"{files['deleted_data_files_count']} data files deleted"
 
 
@@ -155,16 +161,6 @@ def erased(session: SparkSession, table: LakeTable, *, device_id: str) -> str:
             args={"device": device_id},
         )
     return f"{rows} rows of {device_id} deleted"
-
-
-def _rewritten_files(session: SparkSession, table: LakeTable, check: Check) -> Mapping[str, object]:
-    def attempt() -> Sequence[dict[str, object]]:
-        check()
-        strategy = f"strategy => '{'sort' if table.sorted_by else 'binpack'}'"
-        options = f"options => map('min-input-files', '{_FILES_TO_REWRITE_MIN}')"
-        return _call(session, "rewrite_data_files", table, strategy, options)
-
-    return until_unopposed(attempt, log=TableLog(session, table))[0]
 
 
 def _drop_repeats(session: SparkSession, table: LakeTable, check: Check) -> int:
@@ -186,9 +182,13 @@ def _drop_repeats(session: SparkSession, table: LakeTable, check: Check) -> int:
 
 
 def _call(
-    session: SparkSession, procedure: str, table: LakeTable, *arguments: str
-) -> Sequence[dict[str, object]]:
+    session: SparkSession, table: LakeTable, check: Check, procedure: str, *arguments: str
+) -> Mapping[str, object]:
     name = table_name(session, table).removeprefix(f"{CATALOG}.")
     given = ", ".join((f"table => '{name}'", *arguments))
-    called = session.sql(f"CALL {CATALOG}.system.{procedure}({given})")
-    return [row.asDict() for row in called.collect()]
+
+    def attempt() -> Sequence[Row]:
+        check()
+        return session.sql(f"CALL {CATALOG}.system.{procedure}({given})").collect()
+
+    return until_unopposed(attempt, log=TableLog(session, table))[0].asDict()

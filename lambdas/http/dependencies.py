@@ -103,4 +103,6 @@ def bound_devices(registry_table: str) -> CachedBoundDevices:
         config = hasty_config(seconds=_LOOK_UP_S)
         return DeviceRegistry(dynamodb_table(AwsSettings(), registry_table, config=config))
 
-    return CachedBoundDevices(lambda ids: registry().find_all(ids, within_s=_LOOK_UP_S))
+    return CachedBoundDevices(
+        lambda ids: registry().find_all(ids, within_s=_LOOK_UP_S, skips_bad=True)
+    )

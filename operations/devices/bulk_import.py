@@ -110,7 +110,7 @@ class BadDeviceFileError(FleetlaneError):
 
 
 class ImportRegistry(Protocol):
-    """Where devices are looked up and registered."""
+    """Where devices are looked up, or found to be none, and registered."""
 
     def find_all(self, device_ids: Iterator[str]) -> Mapping[str, RegisteredDevice]: ...
 
@@ -130,8 +130,8 @@ class DeviceImport:
     def problems(self, on_line: Callable[[int], None]) -> Iterator[str]:
         """Check the whole file, and say what is wrong with which line; the header's number is 1.
 
-        ``on_line`` is called with the number of the last line checked. Raises
-        ``BadDeviceFileError`` where the file cannot be read, or its columns are wrong.
+        ``on_line`` gets the number of the last line checked. Raises ``BadDeviceFileError`` where
+        the file cannot be read or has wrong columns, and as ``find_all`` of the registry.
         """
         seen: dict[str, int] = {}
         for chunk in batched(self._lines(), _AT_ONCE, strict=False):

@@ -21,8 +21,8 @@ with rules as (
         ended.parser like rules.parser as is_its_own
     from ended
     join (
-        select id, device_type, firmware
-        from received semi join ended using (id) where day >= $since_day
+        select id, any_value(device_type) as device_type, any_value(firmware) as firmware
+        from received semi join ended using (id) where day >= $since_day group by id
     ) as received using (id)
     cross join rules
 ), kinds as ( -- of devices that the rule is for, and since when

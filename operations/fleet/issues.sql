@@ -25,7 +25,8 @@ with newest as (
         arg_max(newest.id, parked_ms) as id,
         histogram(parked_ms // {hour_ms}) as by_hour
     from newest left join (
-        select id, firmware from received semi join newest using (id) where day >= $since_day
+        select id, any_value(firmware) as firmware
+        from received semi join newest using (id) where day >= $since_day group by id
     ) using (id)
     group by all
 ), versions as (

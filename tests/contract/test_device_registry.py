@@ -89,13 +89,22 @@ def test_those_of_many_that_are_registered_are_found(devices: Devices) -> None:
     assert found == fleet
 
 
-def test_among_many_an_item_that_is_no_device_is_left_out(
+def test_among_many_an_item_that_is_no_device_can_be_left_out(
     registry: DeviceRegistry, table: "Table"
 ) -> None:
     table.put_item(Item={"device_id": "d-1", "status": "sleepy"})
     registry.register(_device("d-2", keys=(OLD_KEY,)))
 
-    assert list(registry.find_all(["d-1", "d-2"])) == ["d-2"]
+    assert list(registry.find_all(["d-1", "d-2"], skips_bad=True)) == ["d-2"]
+
+
+def test_among_many_an_item_that_is_no_device_is_not_taken_for_a_missing_one(
+    registry: DeviceRegistry, table: "Table"
+) -> None:
+    table.put_item(Item={"device_id": "d-1", "status": "revoked"})
+
+    with pytest.raises(BadDeviceError, match="d-1"):
+        registry.find_all(["d-1", "d-2"])
 
 
 def test_once_its_time_is_over_no_further_call_is_made(registry: DeviceRegistry) -> None:

@@ -7,19 +7,23 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner, Result
 
+from clients.aws import s3_client
 from clients.s3.lease import Lease, LeaseLostError
 from clients.s3.upkeep_requests import Upkeep, UpkeepAnswer, UpkeepRequest, UpkeepRequests
+from fleetlane.cli.commands.lake import UpkeepFailedError, ask_lake
 from fleetlane.cli.main import app
 from fleetlane.events.errors import FleetlaneError
 from fleetlane.events.job_arguments import LakeTables
 from fleetlane.events.times import HOUR_MS
 from glue_jobs.lake.upkeep import LeaseGuard, UpkeepSchedule
-from tests.contract.aws_in_process import buckets
+from operations.platform import Platform
+from tests.contract.aws_in_process import SETTINGS, buckets
 from tests.deployed_stage import STAGE, use_region, write_stage
 from tests.lease_in_memory import LeaseInMemory
 
 BUCKET = "stage-lake"
 NOW_MS = 1_790_000_000_000
+ERASURE = UpkeepRequest(request_id="r-1", upkeep=Upkeep.ERASE, device_id="d-17")
 
 
 class Works:
@@ -27,7 +31,7 @@ class Works:
 
     def __init__(self) -> None:
         self.done: list[Upkeep] = []
-        self.problem: FleetlaneError | None = None
+        self.problem: BaseException | None = None
         self.failing = frozenset(Upkeep)
 
     def of(self, upkeep: Upkeep) -> Callable[[], Mapping[str, str]]:
@@ -38,6 +42,35 @@ class Works:
             return {"events": f"{upkeep} done"}
 
         return work
+
+
+class Overtaken(UpkeepRequests):
+    """Whose every look at what waits, or was answered, is followed by another's request."""
+
+    faster: UpkeepRequest | None = None
+
+    def answer_to(self, request_id: str) -> UpkeepAnswer | None:
+        answer = super().answer_to(request_id)
+        if self.faster is not None:
+            faster, self.faster = self.faster, None
+            self.ask(faster)
+        return answer
+
+    def waiting(self) -> UpkeepRequest | None:
+        found = super().waiting()
+        if self.faster is not None:
+            self.ask(self.faster)
+        return found
+
+
+class OvertakenPlatform(Platform):
+    """One on which another's erasure comes between the look at what waits and the request."""
+
+    @property
+    def upkeep_requests(self) -> Mapping[LakeTables, UpkeepRequests]:
+        one = Overtaken(s3_client(self.aws), BUCKET, LakeTables.EVENTS)
+        one.faster = ERASURE
+        return {LakeTables.EVENTS: one}
 
 
 class DiskFullError(FleetlaneError):
@@ -112,7 +145,7 @@ def test_upkeep_is_done_unasked_once_a_day(requests: dict[LakeTables, UpkeepRequ
     for hours in (0, 23, 24, 30):
         schedule(one, works, now_ms=NOW_MS + hours * HOUR_MS).do_due()
 
-    assert works.done == [Upkeep.COMPACT, Upkeep.EXPIRE]
+    assert works.done == [Upkeep.EXPIRE, Upkeep.COMPACT]
 
 
 def test_snapshots_expire_although_compaction_fails(
@@ -139,12 +172,56 @@ def test_what_a_lost_lease_cut_off_is_done_by_who_has_it_next(
 
     schedule(one, works, now_ms=due_ms + 5_000).do_due()
 
-    assert works.done == [Upkeep.COMPACT, Upkeep.EXPIRE]
+    assert works.done == [Upkeep.EXPIRE, Upkeep.COMPACT]
+
+
+def test_snapshots_have_expired_where_compaction_ends_the_process(
+    requests: dict[LakeTables, UpkeepRequests],
+) -> None:
+    works, one = Works(), requests[LakeTables.EVENTS]
+    schedule(one, works).do_due()
+    works.problem, works.failing = SystemExit(), frozenset({Upkeep.COMPACT})
+
+    with pytest.raises(SystemExit):
+        schedule(one, works, now_ms=NOW_MS + 24 * HOUR_MS).do_due()
+
+    assert works.done == [Upkeep.EXPIRE]
+
+
+def waiting_while(other: UpkeepSchedule, one: UpkeepSchedule) -> UpkeepSchedule:
+    """A schedule that has its turn once the ``other`` has done what is due."""
+    lease = Lease(LeaseInMemory(), holder="b", lease_s=60)
+    guard = LeaseGuard(lease, prepare=other.do_due, keep=lambda _: lambda: True)
+    return replace(one, guard=guard)
+
+
+def test_who_waits_for_the_lease_leaves_the_day_due_for_its_holder(
+    requests: dict[LakeTables, UpkeepRequests],
+) -> None:
+    one, works, due_ms = requests[LakeTables.EVENTS], Works(), NOW_MS + 24 * HOUR_MS
+    schedule(one, works).do_due()
+    holder = schedule(one, works, now_ms=due_ms)
+
+    waiting_while(holder, schedule(one, Works(), now_ms=due_ms)).do_due()
+
+    assert works.done == [Upkeep.EXPIRE, Upkeep.COMPACT]
+
+
+def test_a_day_s_upkeep_that_another_did_while_this_one_waited_is_not_done_again(
+    requests: dict[LakeTables, UpkeepRequests],
+) -> None:
+    one, works, due_ms = requests[LakeTables.EVENTS], Works(), NOW_MS + 24 * HOUR_MS
+    schedule(one, works).do_due()
+    holder = schedule(one, Works(), now_ms=due_ms)
+
+    waiting_while(holder, schedule(one, works, now_ms=due_ms)).do_due()
+
+    assert works.done == []
 
 
 def test_whom_to_erase_is_reported_to_the_job(requests: dict[LakeTables, UpkeepRequests]) -> None:
     one = requests[LakeTables.EVENTS]
-    one.ask(UpkeepRequest(request_id="r-1", upkeep=Upkeep.ERASE, device_id="d-17"))
+    one.ask(ERASURE)
 
     schedule(one, Works()).do_due()
 
@@ -156,21 +233,15 @@ def test_a_request_that_another_answered_while_this_one_waited_for_its_turn_is_n
 ) -> None:
     one, works = requests[LakeTables.EVENTS], Works()
     one.ask(UpkeepRequest(request_id="r-1", upkeep=Upkeep.COMPACT))
-    lease = Lease(LeaseInMemory(), holder="b", lease_s=60)
-    other = schedule(one, works)
 
-    late = replace(
-        schedule(one, works),
-        guard=LeaseGuard(lease, prepare=other.do_due, keep=lambda _: lambda: True),
-    )
-    late.do_due()
+    waiting_while(schedule(one, works), schedule(one, works)).do_due()
 
     assert works.done == [Upkeep.COMPACT]
 
 
 def test_a_request_that_waits_is_never_replaced(requests: dict[LakeTables, UpkeepRequests]) -> None:
     for one in requests.values():
-        one.ask(UpkeepRequest(request_id="r-1", upkeep=Upkeep.ERASE, device_id="d-17"))
+        one.ask(ERASURE)
 
     refused = CliRunner().invoke(app, ["lake", "compact", "--stage", STAGE])
     waiting = [one.waiting() for one in requests.values()]
@@ -181,3 +252,25 @@ def test_a_request_that_waits_is_never_replaced(requests: dict[LakeTables, Upkee
     assert [one and one.request_id for one in waiting] == ["r-1"] * len(requests)
     assert (refused.exit_code, "the erase asked for before" in refused.stderr) == (1, True)
     assert done.stdout == "events: compact done\n" * 2
+
+
+@pytest.mark.usefixtures("requests")
+def test_who_is_overtaken_after_its_look_at_what_waits_is_refused() -> None:
+    platform = OvertakenPlatform.of_stage(STAGE)
+
+    with pytest.raises(UpkeepFailedError, match="the erase asked for before is not done yet"):
+        ask_lake(platform, Upkeep.COMPACT, wait_s=0)
+
+
+def test_a_request_that_came_between_look_and_write_is_not_replaced(
+    requests: dict[LakeTables, UpkeepRequests],
+) -> None:
+    one = requests[LakeTables.EVENTS]
+    one.ask(UpkeepRequest(request_id="r-0", upkeep=Upkeep.COMPACT))
+    one.answer(UpkeepAnswer(request_id="r-0"))
+    overtaken = Overtaken(s3_client(SETTINGS), BUCKET, LakeTables.EVENTS)
+    overtaken.faster = ERASURE
+
+    overtaken.ask(UpkeepRequest(request_id="r-2", upkeep=Upkeep.COMPACT))
+
+    assert one.waiting() == ERASURE

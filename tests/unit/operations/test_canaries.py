@@ -11,7 +11,7 @@ from benchmarks.iceberg_tables import add_rows, folder_catalog
 from clients.lake.laptop_lake import LaptopLake
 from fleetlane.events.flows.flow import Flow, ParserRule
 from fleetlane.events.lake.tables import PARSED, RECEIVED
-from fleetlane.events.times import HOUR_MS, day_of
+from fleetlane.events.times import DAY_MS, HOUR_MS, day_of
 from local.demo.lake_tables import make_table
 from operations.fleet.canaries import canaries_of
 from operations.fleet.fleet import Fleet
@@ -94,6 +94,17 @@ def test_a_message_that_another_attempt_parsed_counts_once_with_all_its_time(ask
     row = answered(ask, sent)
 
     assert (row["messages"], row["p95_us"]) == (len(IN_SHARE), 80)
+
+
+def test_a_message_that_arrived_on_several_days_counts_once(ask: Ask) -> None:
+    sent = Sent()
+    sent.add(*IN_SHARE, *OTHERS)
+    day = day_of(NOW_MS - HOUR_MS // 2 - DAY_MS)
+    sent.received += [one | {"day": day} for one in sent.received[:9]]
+
+    row = answered(ask, sent)
+
+    assert (row["messages"], row["others_messages"]) == (len(IN_SHARE), len(OTHERS))
 
 
 def test_devices_whose_firmware_the_canary_is_not_for_are_not_compared(ask: Ask) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from clients.device_api import DeviceKey
-from clients.devices.registry import DeviceStatus, RegisteredDevice
-from operations.devices.bulk_import import BadDeviceFileError, DeviceImport
+from clients.devices.registry import BadDeviceError, DeviceRegistry, DeviceStatus, RegisteredDevice
+from operations.devices.bulk_import import BadDeviceFileError, DeviceImport, ImportRegistry
+from tests.contract.aws_in_process import device_table
 
 NOW_MS = 1_790_000_000_000
 KEY = DeviceKey.generate()
@@ -37,7 +38,7 @@ def line(device_id: str, *, kind: str = "tank", key: DeviceKey = KEY, gateway: s
     return f'{device_id},{kind},"{jwk}",{gateway}'
 
 
-def importing(folder: Path, lines: Sequence[str], registry: Registry) -> DeviceImport:
+def importing(folder: Path, lines: Sequence[str], registry: ImportRegistry) -> DeviceImport:
     path = folder / "devices.csv"
     path.write_text("\n".join([HEADER, *lines]) + "\n")
     return DeviceImport(path, registry, now_ms=NOW_MS)
@@ -101,6 +102,17 @@ def test_a_device_that_is_there_otherwise_is_a_problem(tmp_path: Path) -> None:
     assert problems(file) == [
         "line 3: device d-1 is registered differently: `fleetlane device show` it"
     ]
+
+
+def test_a_device_whose_item_cannot_be_read_is_named_and_stays(tmp_path: Path) -> None:
+    with device_table() as table:
+        table.put_item(Item={"device_id": "d-1", "status": "revoked"})
+        file = importing(tmp_path, [line("d-0"), line("d-1")], DeviceRegistry(table))
+
+        with pytest.raises(BadDeviceError, match="d-1"):
+            file.register(lambda _: None)
+
+        assert table.scan()["Items"] == [{"device_id": "d-1", "status": "revoked"}]
 
 
 def test_a_device_that_is_in_two_lines_is_a_problem(tmp_path: Path) -> None:

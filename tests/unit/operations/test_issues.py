@@ -43,8 +43,8 @@ def parked(number: int, **changes: object) -> Row:
     return row | {"day": day_of(int(str(row["parked_ms"])))}
 
 
-def received(number: int, firmware: str) -> Row:
-    day = day_of(NOW_MS)
+def received(number: int, firmware: str, days_ago: int = 0) -> Row:
+    day = day_of(NOW_MS - days_ago * DAY_MS)
     return {"day": day, "id": f"1{number:032x}", "firmware": firmware, **_OF_RECEIVED}
 
 
@@ -113,6 +113,14 @@ def test_a_message_that_was_parked_again_counts_once_as_it_was_parked_last(ask: 
     (issue,) = ask(parked(1, hours=2), again).rows
 
     assert (issue["reason"], issue["messages"]) == ("timeout", 1)
+
+
+def test_a_message_that_arrived_on_several_days_counts_once(ask: Ask) -> None:
+    others = (received(1, "2.0"), received(1, "2.0", days_ago=2))
+
+    (issue,) = ask(parked(1), others=others).rows
+
+    assert (issue["messages"], issue["hours"][-2]) == (1, 1)
 
 
 def test_a_problem_that_the_version_before_did_not_have_is_new_since_this_one(ask: Ask) -> None:

@@ -4,13 +4,14 @@ import json
 import time
 from contextlib import closing
 from datetime import UTC, date, datetime
+from itertools import chain
 from typing import Annotated, Final, Literal
 from uuid import uuid4
 
 import typer
 
 from clients.lake.view_sql import Engine, create_view
-from clients.s3.upkeep_requests import Upkeep, UpkeepRequest, UpkeepRequests
+from clients.s3.upkeep_requests import Upkeep, UpkeepRequest
 from fleetlane.cli.options.selection import BadOptionsError, DaysOption
 from fleetlane.cli.options.stage import PlatformOptions
 from fleetlane.cli.output.fleet_tables import FormatOptions, write_csv
@@ -146,7 +147,7 @@ class NoAnswerError(FleetlaneError):
 
 
 class UpkeepFailedError(FleetlaneError):
-    """The job tried, and could not, or was not asked. The tables are as they were."""
+    """The job tried, and could not, or was not asked. Some tables may be done already."""
 
     tables: str
     problem: str
@@ -172,12 +173,12 @@ def ask_lake(
     """
     request = UpkeepRequest(request_id=str(uuid4()), upkeep=upkeep, device_id=device_id)
     writers = platform.upkeep_requests
-    before = next(filter(None, map(UpkeepRequests.waiting, writers.values())), None)
-    if before is not None:  # a newer one would take its place
+    waiting = (writer.waiting() or request for writer in writers.values())
+    asked = (writer.ask(request) for writer in writers.values())  # unless another is faster
+    before = next((one for one in chain(waiting, asked) if one != request), None)
+    if before is not None:
         problem = f"the {before.upkeep} asked for before is not done yet; ask again after it"
         raise UpkeepFailedError(" and ".join(writers), problem)
-    for writer in writers.values():
-        writer.ask(request)
     until_s = time.monotonic() + wait_s
     for tables, writer in writers.items():
         while (answer := writer.answer_to(request.request_id)) is None:

@@ -51,7 +51,7 @@ def erase(
     typer.echo("bodies in S3: deleted")
     ask_lake(platform, Upkeep.ERASE, wait_s=wait, device_id=device_id)
     typer.echo("what remains:")
-    for line in remaining(traces):
+    for line in remaining(traces, archive_days=platform.resources.raw_archive_days):
         typer.echo(f"  {line}")
 
 
@@ -79,7 +79,7 @@ def _erase_device(device_id: str, devices: DeviceStores) -> None:
     typer.echo("registry: removed; an override with its id refuses it for a day")
 
 
-def remaining(traces: DeviceTraces) -> Iterator[str]:
+def remaining(traces: DeviceTraces, *, archive_days: int) -> Iterator[str]:
     """What an erasure leaves behind, and until when."""
     raw = [topic for topic in traces.records if topic != PARKED]
     for topic in (*raw, "canonical.*", "unique.*", *METADATA_TOPICS):
@@ -88,6 +88,8 @@ def remaining(traces: DeviceTraces) -> Iterator[str]:
     if parked := traces.records.get(PARKED, 0):
         yield f"{PARKED}: {number_of(parked, 'record')}, kept as long as the topic exists"
     yield "bodies in S3 whose records Kafka has dropped: up to payload_ttl_days, then S3 does"
+    if not archive_days:  # no job writes that table, so none was asked
+        yield "rows in the lake's table raw, if there ever was an archive: until it is dropped"
     yield "receipts: hashes without its id, up to 7 days"
     yield "older versions of the lake's tables: five days, a hundred commits; see docs/lake.md"
     yield "what is in the spool or not parsed yet reaches the topics later: erase again in a day"
