@@ -62,7 +62,9 @@ class ReceiptStore:
             wanted: Any = {name: {"Keys": [{"receipt_key": key} for key in some]}}
             try:
                 answer: Any = self._table.meta.client.batch_get_item(RequestItems=wanted)
-                found |= {item["receipt_key"]: _kept(item) for item in answer["Responses"][name]}
+                for item in answer["Responses"][name]:
+                    facts = {**item, "expires_s": int(item["expires_s"])}
+                    found[item["receipt_key"]] = msgspec.convert(facts, KeptReceipt)
             except (BotoCoreError, ClientError, KeyError, ValueError) as problem:
                 raise ReceiptsUnavailableError(repr(problem)) from problem
         return {key: kept for key, kept in found.items() if kept.expires_s > now_s}
@@ -83,7 +85,3 @@ class ReceiptStore:
             if self._monotonic() > until_s:
                 raise ReceiptsUnavailableError(f"{BUDGET_S} s are over")
             yield keys[start : start + size]
-
-
-def _kept(item: Mapping[str, Any]) -> KeptReceipt:
-    return msgspec.convert({**item, "expires_s": int(item["expires_s"])}, KeptReceipt)

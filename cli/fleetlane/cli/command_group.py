@@ -37,6 +37,9 @@ def _loaded(place: str, name: str) -> Any:
     alone = _typer()
     alone.command(name)(with_single_options(getattr(loaded, function)))
     command = typer.main.get_command(alone)
+    for one in command.params:
+        if one.default is False:  # a flag that is off unless it is given needs no --no-…
+            one.secondary_opts = []
     _describe(command.params)
     return command
 
@@ -48,6 +51,7 @@ def _describe(parameters: list[Any]) -> None:
         is_number = kind.name.startswith(("integer", "float"))
         shown = one.metavar or ("N" if is_number else one.name.rpartition("_")[2].upper())
         if one.param_type_name == "argument":
+            one.metavar = shown
             usage = shown if one.required or shown.startswith("[") else f"[{shown}]"
             names = {False: shown, True: usage}
             vars(one)["make_metavar"] = lambda ctx, usage=False, names=names: names[usage]

@@ -21,9 +21,11 @@ def handle(event: Mapping[str, Any], context: Any) -> None:
     """Empty the bucket where it goes; whatever happens, CloudFormation gets an answer."""
     bucket, problem = event["ResourceProperties"]["bucket"], ""
     try:
-        if event["RequestType"] == "Delete" and _is_going(event["StackId"]):
-            has_time = lambda: context.get_remaining_time_in_millis() > _RESERVE_MS  # noqa: E731
-            empty(boto3.client("s3"), bucket, has_time=has_time)
+        if event["RequestType"] == "Delete":
+            stacks = boto3.client("cloudformation").describe_stacks(StackName=event["StackId"])
+            if stacks["Stacks"][0]["StackStatus"] in _GOING:
+                has_time = lambda: context.get_remaining_time_in_millis() > _RESERVE_MS  # noqa: E731
+                empty(boto3.client("s3"), bucket, has_time=has_time)
     except Exception as failure:  # noqa: BLE001 - unanswered, CloudFormation would wait for an hour
         problem = f"{bucket} is not empty: {failure}"
     answer = {name: event[name] for name in ("StackId", "RequestId", "LogicalResourceId")}
@@ -56,8 +58,3 @@ def empty(s3: Any, bucket: str, *, has_time: Callable[[], bool]) -> None:
         if answer.get("Errors"):
             raise RuntimeError(answer["Errors"][0])
     raise RuntimeError("it holds more than could be deleted in a quarter of an hour; destroy again")
-
-
-def _is_going(stack: str) -> bool:
-    [found] = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
-    return found["StackStatus"] in _GOING

@@ -28,9 +28,9 @@ class UnknownToFleetError(FleetlaneError):
 
 def coverage(
     *,
-    by_day: Annotated[bool, typer.Option("--by-day", help="Each of the last 30 days too.")] = False,
+    by_day: Annotated[bool, typer.Option(help="Each of the last 30 days too.")] = False,
     by_firmware: Annotated[
-        bool, typer.Option("--by-firmware", help="By type and firmware, beside the day before.")
+        bool, typer.Option(help="By type and firmware, beside the day before.")
     ] = False,
     formats: FormatOptions,
     where: PlatformOptions,

@@ -40,10 +40,8 @@ file_argument: Final = partial(typer.Argument, exists=True, dir_okay=False)
 file_option: Final = partial(typer.Option, exists=True, dir_okay=False)
 folder_argument: Final = partial(typer.Argument, exists=True, file_okay=False, metavar="FOLDER")
 
-WholeDeviceId = Annotated[str, typer.Argument(metavar="ID", help=f"Its id: {DEVICE_ID_PATTERN}")]
-DeviceId = Annotated[
-    str, typer.Argument(metavar="ID", help="The device's id; its beginning is enough.")
-]
+WholeDeviceId = Annotated[str, typer.Argument(help=f"Its id: {DEVICE_ID_PATTERN}")]
+DeviceId = Annotated[str, typer.Argument(help="The device's id; its beginning is enough.")]
 SinceOption = Annotated[
     int | None,
     typer.Option(metavar="WHEN", parser=moment, help="2026-11-03T14:05:00Z; 12h is 12 hours ago."),
@@ -53,4 +51,4 @@ UntilOption = Annotated[
 ]
 DaysOption = Annotated[int, typer.Option(min=1, max=30, help="The last days, of 24 hours each.")]
 LimitOption = Annotated[int, typer.Option(min=1, help="Refuse to handle more messages than this.")]
-DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Show what would be done.")]
+DryRunOption = Annotated[bool, typer.Option(help="Show what would be done.")]

@@ -16,7 +16,7 @@ _NONE: Final = "\N{EN DASH}"
 class TimeOptions:
     """How times are shown."""
 
-    utc: Annotated[bool, typer.Option("--utc", help="Show exact times, in UTC.")] = False
+    utc: Annotated[bool, typer.Option(help="Show exact times, in UTC.")] = False
 
     def ago(self, at_ms: int | None, now_ms: int) -> str:
         """``3 min ago``; from a day on, and for what is to come, the local date and time."""

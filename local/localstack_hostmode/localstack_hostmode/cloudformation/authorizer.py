@@ -30,7 +30,9 @@ class AuthorizerProvider(cfn.ResourceProvider):  # type: ignore[misc]
         return _done(model | {"AuthorizerId": answer["id"]})
 
     def delete(self, request: cfn.ResourceRequest) -> cfn.ProgressEvent:
-        request.aws_client_factory.apigateway.delete_authorizer(**_ids(request.desired_state))
+        model = request.desired_state
+        ids = {"restApiId": model["RestApiId"], "authorizerId": model["AuthorizerId"]}
+        request.aws_client_factory.apigateway.delete_authorizer(**ids)
         return _done({})
 
 
@@ -39,10 +41,6 @@ class AuthorizerPlugin(cfn.CloudFormationResourceProviderPlugin):  # type: ignor
 
     name = AuthorizerProvider.TYPE
     factory = AuthorizerProvider
-
-
-def _ids(model: dict[str, Any]) -> dict[str, Any]:
-    return {"restApiId": model["RestApiId"], "authorizerId": model["AuthorizerId"]}
 
 
 def _arguments(model: dict[str, Any]) -> dict[str, Any]:

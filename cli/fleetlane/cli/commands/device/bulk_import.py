@@ -22,8 +22,7 @@ def import_devices(
     file: Annotated[
         Path,
         file_argument(
-            metavar="FILE",
-            help="CSV with a header: device_id, device_type, public_key (PEM or JWK), gateway_id.",
+            help="CSV with a header: device_id, device_type, public_key (PEM or JWK), gateway_id."
         ),
     ],
     *,

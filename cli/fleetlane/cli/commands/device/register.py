@@ -43,7 +43,6 @@ def add(
         str | None,
         typer.Option(
             "--type",
-            metavar="TYPE",
             help=f"Its device type: {NAME_PATTERN}",
             show_default="generic, or what it had",
         ),
@@ -53,7 +52,7 @@ def add(
         str | None, typer.Option(metavar="ID", help="The gateway that may send its messages.")
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Replace a device's keys; what is not given stays.")
+        bool, typer.Option(help="Replace a device's keys; what is not given stays.")
     ] = False,
     where: PlatformOptions,
 ) -> None:

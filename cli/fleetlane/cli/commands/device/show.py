@@ -25,7 +25,7 @@ def list_devices(
     *,
     status: Annotated[DeviceStatus | None, typer.Option(help="Only those of this status.")] = None,
     device_type: Annotated[
-        str | None, typer.Option("--type", metavar="TYPE", help="Only devices of this type.")
+        str | None, typer.Option("--type", help="Only devices of this type.")
     ] = None,
     as_json: JsonOption = False,
     times: TimeOptions,

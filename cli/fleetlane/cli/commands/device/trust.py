@@ -57,7 +57,7 @@ def rate_limit(
     hard: Annotated[int | None, _messages("refused (429)")] = None,
     soft_bytes: Annotated[int, _bytes("to the bulk lane")] = overrides.SOFT_BYTES_PER_MINUTE,
     hard_bytes: Annotated[int, _bytes("a 429")] = overrides.HARD_BYTES_PER_MINUTE,
-    clear: Annotated[bool, typer.Option("--clear", help="Remove these rate limits.")] = False,
+    clear: Annotated[bool, typer.Option(help="Remove these rate limits.")] = False,
     where: PlatformOptions,
 ) -> None:
     """Set how much a minute a device may send, in place of the stage's rate limits."""

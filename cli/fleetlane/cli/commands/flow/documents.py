@@ -52,7 +52,7 @@ def graph(
 
 
 def contract(
-    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The flow's stream.")],
+    stream: Annotated[str, typer.Argument(help="The flow's stream.")],
     folder: FolderArgument = None,
     *,
     format_: Annotated[

@@ -27,7 +27,7 @@ class FlowThereError(FleetlaneError):
 
 
 def new(
-    stream: Annotated[str, typer.Argument(metavar="STREAM", help=f"Its name: {NAME_PATTERN}")],
+    stream: Annotated[str, typer.Argument(help=f"Its name: {NAME_PATTERN}")],
     *,
     parser: Annotated[
         str, typer.Option(metavar="USE", help="A built-in format, or NAME==VERSION.")

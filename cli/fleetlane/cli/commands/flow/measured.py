@@ -17,8 +17,7 @@ StreamArgument = Annotated[str, typer.Argument(metavar="STREAM", help="Of which 
 
 def slo(
     stream: Annotated[
-        str | None,
-        typer.Argument(metavar="STREAM", help="Of one flow.", show_default="all with an objective"),
+        str | None, typer.Argument(help="Of one flow.", show_default="all with an objective")
     ] = None,
     *,
     formats: FormatOptions,

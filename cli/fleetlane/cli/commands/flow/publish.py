@@ -36,23 +36,16 @@ def publish(
     folder: Annotated[Path | None, flows_argument("./flows")] = None,
     *,
     rollback: Annotated[
-        bool,
-        typer.Option(
-            "--rollback", help="Go back to the version before; again, to the one before that."
-        ),
+        bool, typer.Option(help="Go back to the version before; again, to the one before that.")
     ] = False,
     version: Annotated[
         str | None, typer.Option(metavar="V", help="Go back to a published version.")
     ] = None,
     owner: OwnerOption = None,
-    only: Annotated[
-        bool, typer.Option("--only", help="Remove all other flows, of every owner.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Publish without a question.")] = False,
+    only: Annotated[bool, typer.Option(help="Remove all other flows, of every owner.")] = False,
+    yes: Annotated[bool, typer.Option(help="Publish without a question.")] = False,
     dry_run: DryRunOption = False,
-    wait: Annotated[
-        bool, typer.Option("--wait/--no-wait", help="Wait until API and jobs use them.")
-    ] = True,
+    wait: Annotated[bool, typer.Option(help="Wait until API and jobs use them.")] = True,
     where: PlatformOptions,
 ) -> None:
     """Check flows, publish them, and put them into force.

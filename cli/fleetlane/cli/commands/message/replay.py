@@ -161,8 +161,7 @@ def replay_parked(
     *,
     chosen: ParkedOptions,
     again: Annotated[
-        bool,
-        typer.Option("--again", help="Include messages parsed since: their events are replaced."),
+        bool, typer.Option(help="Include messages parsed since: their events are replaced.")
     ] = False,
     dry_run: DryRunOption = False,
     limit: LimitOption = REPLAYED_MAX,

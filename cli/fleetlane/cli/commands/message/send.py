@@ -43,25 +43,20 @@ class MessageParkedError(FleetlaneError):
 
 
 def send(
-    stream: Annotated[str, typer.Argument(metavar="STREAM", help="The message's stream.")],
-    file: Annotated[
-        typer.FileBinaryRead,
-        typer.Argument(metavar="FILE", lazy=True, help="The body; - is stdin."),
-    ],
+    stream: Annotated[str, typer.Argument(help="The message's stream.")],
+    file: Annotated[typer.FileBinaryRead, typer.Argument(lazy=True, help="The body; - is stdin.")],
     *,
     device: Annotated[str, typer.Option(metavar="ID", help="The device to send as.")],
-    fast: Annotated[bool, typer.Option("--fast", help="Use the fast endpoint.")] = False,
+    fast: Annotated[bool, typer.Option(help="Use the fast endpoint.")] = False,
     upload: Annotated[
-        bool, typer.Option("--upload", help="Upload it to S3, as messages above 4.5 MB are.")
+        bool, typer.Option(help="Upload it to S3, as messages above 4.5 MB are.")
     ] = False,
     content_type: Annotated[str, typer.Option(help="Content-Type.")] = "application/octet-stream",
     idempotency_key: Annotated[
         str | None, typer.Option(help="Idempotency-Key: sending it again changes nothing.")
     ] = None,
     firmware: Annotated[str | None, typer.Option(help="The device's firmware version.")] = None,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for its events, or why it was parked.")
-    ] = False,
+    wait: Annotated[bool, typer.Option(help="Wait for its events, or why it was parked.")] = False,
     wait_s: Annotated[
         float, typer.Option("--wait-seconds", min=0, help="Wait no longer than this.")
     ] = 60.0,

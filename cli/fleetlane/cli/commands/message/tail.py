@@ -28,13 +28,9 @@ class TooFewRecordsError(FleetlaneError):
 
 
 def tail(
-    topic: Annotated[
-        str, typer.Argument(metavar="TOPIC", help="Such as canonical.thermo, parked or raw.slow.")
-    ],
+    topic: Annotated[str, typer.Argument(help="Such as canonical.thermo, parked or raw.slow.")],
     *,
-    from_beginning: Annotated[
-        bool, typer.Option("--from-beginning", help="Include existing records.")
-    ] = False,
+    from_beginning: Annotated[bool, typer.Option(help="Include existing records.")] = False,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many records.", show_default="no end")
     ] = None,
@@ -45,9 +41,7 @@ def tail(
     device: Annotated[
         str | None, typer.Option(metavar="ID", help="Only records of this device.")
     ] = None,
-    stream: Annotated[
-        str | None, typer.Option("--stream", metavar="STREAM", help="Only records of this stream.")
-    ] = None,
+    stream: Annotated[str | None, typer.Option(help="Only records of this stream.")] = None,
     form: Annotated[
         Form, typer.Option("--format", help="With headers; a line of JSON; or the value alone.")
     ] = "text",

@@ -19,7 +19,7 @@ class NothingBlockedError(FleetlaneError):
 
 
 def unblock(
-    stream: Annotated[str, typer.Argument(metavar="STREAM", help=f"The stream: {NAME_PATTERN}")],
+    stream: Annotated[str, typer.Argument(help=f"The stream: {NAME_PATTERN}")],
     *,
     skip: Annotated[
         bool | None,

@@ -39,8 +39,7 @@ def why(
     wanted_id: Annotated[
         str,
         typer.Argument(
-            metavar="ID",
-            help="A raw id, from the 202, or the id of an event; its beginning is enough.",
+            help="A raw id, from the 202, or the id of an event; its beginning is enough."
         ),
     ],
     *,

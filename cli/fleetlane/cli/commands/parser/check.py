@@ -34,7 +34,7 @@ def check(
     folder: FolderArgument = Path(),
     *,
     update: Annotated[
-        bool, typer.Option("--update", help="Make the samples' present events the expected ones.")
+        bool, typer.Option(help="Make the samples' present events the expected ones.")
     ] = False,
     examples: ExamplesOption = EXAMPLES,
 ) -> None:

@@ -115,10 +115,8 @@ def _of_topics(source: str, wanted: Wanted, messages_max: int) -> Iterator[tuple
 
 
 def diff(
-    old: Annotated[
-        str, typer.Argument(metavar="OLD", help="name==version, an artifact (.zip), or a folder.")
-    ],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The new version, given the same way.")],
+    old: Annotated[str, typer.Argument(help="name==version, an artifact (.zip), or a folder.")],
+    new: Annotated[str, typer.Argument(help="The new version, given the same way.")],
     more_files: Annotated[
         list[str] | None, typer.Argument(metavar="[FILE]...", help="More files of messages.")
     ] = None,
@@ -140,13 +138,7 @@ def diff(
     ] = None,
     flow: FlowOption = None,
     stream: Annotated[
-        str | None,
-        typer.Option(
-            "--stream",
-            metavar="STREAM",
-            help="Only records of this stream.",
-            show_default="the flow's",
-        ),
+        str | None, typer.Option(help="Only records of this stream.", show_default="the flow's")
     ] = None,
     limit: Annotated[
         int, typer.Option(min=1, help="The most messages to compare; of topics, the latest.")
@@ -154,7 +146,7 @@ def diff(
     lane: LaneOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
     exit_code: Annotated[
-        bool, typer.Option("--exit-code", help="Exit code 1: they differ, as with git diff.")
+        bool, typer.Option(help="Exit code 1: they differ, as with git diff.")
     ] = False,
     where: PlatformOptions,
 ) -> None:

@@ -70,9 +70,7 @@ class CannotBeginError(FleetlaneError):
 
 
 def new(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help=f"Of the parser and its stream: {NAME_PATTERN}")
-    ],
+    name: Annotated[str, typer.Argument(help=f"Of the parser and its stream: {NAME_PATTERN}")],
     *,
     start_from: Annotated[
         StartFrom,

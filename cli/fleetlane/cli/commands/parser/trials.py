@@ -31,8 +31,7 @@ class NotParsedError(FleetlaneError):
 
 def try_message(
     file: Annotated[
-        typer.FileBinaryRead,
-        typer.Argument(metavar="FILE", lazy=True, help="The message's bytes; - is stdin."),
+        typer.FileBinaryRead, typer.Argument(lazy=True, help="The message's bytes; - is stdin.")
     ],
     *,
     chosen: SubjectOptions,
@@ -43,7 +42,7 @@ def try_message(
         bool, typer.Option("--record", help="FILE is a record, as `tail --json` prints one.")
     ] = False,
     device_type: Annotated[
-        str | None, typer.Option(metavar="TYPE", help="Of the device: the flow chooses by it.")
+        str | None, typer.Option(help="Of the device: the flow chooses by it.")
     ] = None,
     firmware: Annotated[
         str | None, typer.Option(metavar="V", help="Of the device: the flow chooses by it.")

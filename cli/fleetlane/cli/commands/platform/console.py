@@ -23,7 +23,7 @@ def console(
         str, typer.Option(envvar=CONSOLE_TOKEN, default_factory=secrets.token_urlsafe, hidden=True)
     ],
     allow_replay: Annotated[
-        bool, typer.Option("--allow-replay", help="Whoever may look may replay parked messages.")
+        bool, typer.Option(help="Whoever may look may replay parked messages.")
     ] = False,
     where: PlatformOptions,
 ) -> None:

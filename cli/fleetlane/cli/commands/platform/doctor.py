@@ -17,8 +17,7 @@ from local.setup.steps import Checkout
 def doctor(
     *,
     stage: Annotated[
-        str | None,
-        typer.Option("--stage", metavar="NAME", help="Check your AWS account for this stage."),
+        str | None, typer.Option(metavar="NAME", help="Check your AWS account for this stage.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON, for a script.")] = False,
 ) -> None:

@@ -27,9 +27,9 @@ from operations.endpoints import Endpoints
 def up(
     *,
     data: DataOption = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Empty the data folder first.")] = False,
+    fresh: Annotated[bool, typer.Option(help="Empty the data folder first.")] = False,
     real_time: Annotated[
-        bool, typer.Option("--real-time", help="Parse the fast lane's messages one by one.")
+        bool, typer.Option(help="Parse the fast lane's messages one by one.")
     ] = False,
     slow_parse_seconds: Annotated[
         float,
