@@ -5,6 +5,9 @@ machine in AWS: on the same one it would throw both out of the caches at each re
 that of the whole process, Kafka's client included. A ratio is the handler's CPU time a request over
 the floor's: 1 would be free.
 
+``parts_us`` is where its time goes, in a tight loop without Kafka and with it: what a wait
+between two requests costs each part. By the clock, so what else runs on the core is in it.
+
 ``import_cpu_ms`` is a cold import of the handler, and of its parts, each in a process of its own,
 from bytecode; ``import_from_source_cpu_ms`` that of the handler where there is none.
 """
@@ -20,12 +23,15 @@ import tempfile
 import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.edge_parts import parts_us
 from benchmarks.edge_sides import (
     ACCEPTED,
     Handler,
+    Recording,
     api_gateway_event,
     floor_handler,
     ingest_handler,
@@ -33,11 +39,13 @@ from benchmarks.edge_sides import (
     record_of,
 )
 from clients.kafka.topics import KafkaTopics
+from clients.kafka_or_spool import Producer
 from fleetlane.events.topics import platform_topics
 from local.checkout import BROKER_JARS, ROOT
 from local.servers.kafka import KafkaBroker
 
 ROUNDS: Final = 7
+PART_REQUESTS: Final = 2_000
 IMPORTS: Final = {
     "import_cpu_ms": "import lambdas.ingest.handler",
     "import_logger_cpu_ms": "import aws_lambda_powertools",
@@ -90,8 +98,12 @@ def main() -> None:
         os.sched_setaffinity(0, {ours})
         for name, case in CASES.items():
             numbers |= _compared(name, case, servers)
+        parts = {
+            "tight_loop": _by_part(CASES["1kb"], Recording()),
+            "with_kafka": _by_part(CASES["1kb"], kafka(servers)),
+        }
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(json.dumps(numbers, indent=2) + "\n")
+    output.write_text(json.dumps({**numbers, "parts_us": parts}, indent=2) + "\n")
     sys.stdout.write(output.read_text())
 
 
@@ -140,10 +152,26 @@ def _compared(size: str, case: Case, servers: str) -> dict[str, float]:
     return numbers
 
 
+def _by_part(case: Case, producer: Producer) -> dict[str, float]:
+    """Where the time of a request goes."""
+    event = api_gateway_event(os.urandom(case.body_bytes), has_key=case.has_key)
+    handler = ingest_handler(producer)
+    _round(handler, event, case.requests)
+    with _silent():
+        return parts_us(partial(handler, event, None), PART_REQUESTS)
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Lines of metrics are written, and go nowhere."""
+    with Path(os.devnull).open("w", buffering=1) as nowhere, contextlib.redirect_stdout(nowhere):
+        yield
+
+
 def _round(handler: Handler, event: Mapping[str, Any], requests: int) -> Round:
     """One request after the other, as a Lambda function gets them."""
     result = Round()
-    with Path(os.devnull).open("w", buffering=1) as nowhere, contextlib.redirect_stdout(nowhere):
+    with _silent():
         cpu_s, began_s = time.process_time(), time.perf_counter()
         for _ in range(requests):
             at_s = time.perf_counter()
