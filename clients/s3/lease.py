@@ -103,7 +103,7 @@ class Lease:
         self._version: str | None = None
         self._state: LeaseState | None = None
         self._attempted: LeaseState | None = None
-        self.waits = False  # in ``take``, for another
+        self.waits = False  # whether ``take`` has found that it must wait
         self.released = threading.Event()
         self._trusted_until_s = self._unchanged_since_s = self._attempted_since_s = float("-inf")
 

@@ -25,7 +25,7 @@ from glue_jobs.engine.supervisor import DesiredQuery, Query, Supervisor
 from glue_jobs.kafka.source_and_sink import QueryPlan, raw_records, written_to_kafka
 
 STATE: Final = "digests of events by bucket, in RocksDB"
-"""What the query keeps between batches; it changes with the columns, ``BUCKETS`` and digests."""
+"""What the query keeps between batches; change it with its columns, ``BUCKETS`` or digests."""
 
 _STORE: Final = "spark.sql.streaming.stateStore"
 STATE_SETTINGS: Final[Mapping[str, str]] = {

@@ -84,8 +84,6 @@ class Sandboxes:
             Feeding(run, range(*part), each, budget, sharers=sharers)
             for each, part in zip(children, pairwise(ends), strict=True)
         ]
-        if self._awake is not children[0]:
-            self.rest()
         try:
             for feeding in feedings[1:]:
                 feeding.begin()
@@ -135,6 +133,8 @@ class Sandboxes:
         """One, and so many as there is room for, and as can be loaded, beside it."""
         program, owner = run.program, run.assignment.flow.owner
         found = [self._of(program, owner)]
+        if self._awake is not found[0]:  # before another is loaded, which may take long
+            self.rest()
         with suppress(ParserNotLoadedError):
             for number in range(1, most):
                 if (program, number) not in self._children and len(self._children) >= CHILDREN_MAX:

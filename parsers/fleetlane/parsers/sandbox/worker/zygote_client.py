@@ -84,7 +84,7 @@ class Zygote:
     ) -> None:
         """Start it. Its children are in a jail of these parts, as far as this system has them."""
         self._parts, self._answer_s_max = parts, answer_s_max
-        self.checks = set[Callable[[], None]]()  # of all that work, once a tick of any wait
+        self.checks = set[Callable[[], None]]()  # called each tick of a wait for any child
         self._start()
 
     @property
